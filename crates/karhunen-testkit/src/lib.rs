@@ -4,7 +4,7 @@
 //! A matrix is a `Vec` of rows (`Rows`) here; [`row_major`] and [`column_major`] lay it out for the code under test.
 
 mod compare;
-mod holes;
+mod incomplete;
 mod jacobi;
 mod makers;
 mod oracle;
@@ -17,7 +17,7 @@ pub use compare::{
     Mismatch, Tolerance, assert_close, assert_components, check_close, check_components, largest,
     largest_difference, subspace_sine,
 };
-pub use holes::{Holes, SplitMix64};
+pub use incomplete::{Incomplete, SplitMix64};
 pub use jacobi::{Svd, svd};
 pub use makers::{
     Planted, column_major, extreme_weights, gaussian, integer_weights, planted, power_law, repeat_rows,

@@ -233,7 +233,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`Error::Record`] if it is missing, is of another type, has another number of axes, or holds NaN or infinity.
     pub fn take<T: Number, const N: usize>(&mut self, name: &str) -> Result<([usize; N], Vec<T>)> {
-        let (shape, values) = self.take_with_holes(name)?;
+        let (shape, values) = self.take_with_missing(name)?;
         match T::first_damage(&values, MAY_OVERFLOW.contains(&name)) {
             Some(value) => {
                 Err(in_array(name, format!("holds {value}; the model file is damaged, fit it again")))
@@ -246,7 +246,10 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// As [`Record::take`], except that values are not checked.
-    pub fn take_with_holes<T: Number, const N: usize>(&mut self, name: &str) -> Result<([usize; N], Vec<T>)> {
+    pub fn take_with_missing<T: Number, const N: usize>(
+        &mut self,
+        name: &str,
+    ) -> Result<([usize; N], Vec<T>)> {
         let Some(place) = self.arrays.iter().position(|array| array.name == name) else {
             return Err(in_array(name, "is missing; the model file is damaged, fit it again".to_owned()));
         };
@@ -288,8 +291,8 @@ impl<'a> Record<'a> {
     }
 
     /// As [`Record::take_row`], with `None` for NaN.
-    pub(crate) fn take_row_with_holes(&mut self, name: &str, expected: usize) -> Result<Vec<Option<f64>>> {
-        let ([found], values) = self.take_with_holes::<f64, 1>(name)?;
+    pub(crate) fn take_row_with_missing(&mut self, name: &str, expected: usize) -> Result<Vec<Option<f64>>> {
+        let ([found], values) = self.take_with_missing::<f64, 1>(name)?;
         expect_length(name, found, expected)?;
         Ok(values.into_iter().map(|x| Some(x).filter(|x| !x.is_nan())).collect())
     }

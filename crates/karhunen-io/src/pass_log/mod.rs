@@ -134,7 +134,7 @@ impl PassLog for PassLogFile {
             let (what, found) = ("passes", found.to_owned());
             return Err(karhunen::Error::OtherFit { what, found, expected: name.to_owned() });
         }
-        let ([_], values) = record.take_with_holes::<f64, 1>("result")?;
+        let ([_], values) = record.take_with_missing::<f64, 1>("result")?;
         Ok(Some(values))
     }
 

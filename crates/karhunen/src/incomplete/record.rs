@@ -167,8 +167,8 @@ fn take_convergence(record: &mut Record<'_>) -> Result<IncompleteConvergence> {
     let costs: Vec<f64> = record.take_row("trace_cost", length)?;
     let errors: Vec<f64> = record.take_row("trace_rmse", length)?;
     let seconds: Vec<f64> = record.take_row("trace_seconds", length)?;
-    let held_out = record.take_row_with_holes("trace_held_out_rmse", length)?;
-    let steps = record.take_row_with_holes("trace_step", length)?;
+    let held_out = record.take_row_with_missing("trace_held_out_rmse", length)?;
+    let steps = record.take_row_with_missing("trace_step", length)?;
     let entry = |at: usize| TraceEntry {
         iteration: iterations[at],
         cost: costs[at],
@@ -197,7 +197,7 @@ impl Recorded for Checkpoint {
     fn from_record(record: &mut Record<'_>) -> Result<Self> {
         record.check_kind(Self::KIND)?;
         let names: Vec<String> = record.arrays.iter().map(|array| array.name.clone()).collect();
-        let take = |name: String| record.take_with_holes::<f64, 1>(&name).map(|(_, values)| (name, values));
+        let take = |name: String| record.take_with_missing::<f64, 1>(&name).map(|(_, values)| (name, values));
         Ok(Self {
             arrays: names.into_iter().map(take).collect::<Result<_>>()?,
             version: record.version.clone(),

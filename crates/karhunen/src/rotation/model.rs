@@ -445,8 +445,9 @@ mod tests {
     /// The rows of [`rows`] with every seventh entry missing.
     fn incomplete_rows() -> Observed<f64> {
         let x = rows();
-        let holes = Matrix::from_fn(N, P, |i, j| if (i * P + j) % 7 == 3 { f64::NAN } else { x[(i, j)] });
-        Observed::from_dense(&Dense::from(&holes)).unwrap()
+        let incomplete =
+            Matrix::from_fn(N, P, |i, j| if (i * P + j) % 7 == 3 { f64::NAN } else { x[(i, j)] });
+        Observed::from_dense(&Dense::from(&incomplete)).unwrap()
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(super) fn select<T: Scalar>(
         return Ok(Selection::not_applicable(rule.rule(), "the data have no variance"));
     }
     let tables = match rule.null {
-        Null::Normal => Tables::normal_with_holes(rule.seed, &rows, &table, weights.samples)?,
+        Null::Normal => Tables::normal_with_missing(rule.seed, &rows, &table, weights.samples)?,
         Null::Permutation => Tables::permuted(rule.seed, &rows, table),
     };
     let correction = match &of_tables {

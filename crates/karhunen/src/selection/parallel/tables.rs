@@ -119,7 +119,7 @@ impl<'a> Tables<'a> {
 
     /// Tables of normal values with the weighted deviations of the observed entries of each column, missing in the
     /// pattern of `values`.
-    pub(super) fn normal_with_holes(
+    pub(super) fn normal_with_missing(
         seed: u64,
         rows: &'a TableRows,
         values: &Matrix,
@@ -241,14 +241,14 @@ mod tests {
     }
 
     /// A table with every third entry missing, but for its first column.
-    fn holed(n: usize, p: usize) -> Matrix {
+    fn with_missing(n: usize, p: usize) -> Matrix {
         let x = test_matrices::gaussian(n, p, 3, 0);
         Matrix::from_fn(n, p, |i, j| if j > 0 && (i + j) % 3 == 0 { f64::NAN } else { x[(i, j)] })
     }
 
     #[test]
     fn tables_have_the_pattern_and_the_values_of_the_data() {
-        let x = holed(30, 4);
+        let x = with_missing(30, 4);
         let counts: Vec<f64> = (0..30).map(|i| f64::from(i % 3)).collect();
         let repeated: Vec<usize> = (0..30).flat_map(|i| vec![i; i % 3]).collect();
         let positive: Vec<usize> = (0..30).filter(|i| i % 3 > 0).collect();
@@ -261,7 +261,7 @@ mod tests {
             let of_tables = TableRows::new(weights, (&totals, weighting), None);
             assert_eq!(of_tables.weights.is_some(), weighting == Weighting::Importance);
             let permuted = Tables::permuted(1, &of_tables, x.clone()).table(0).unwrap();
-            let normal = Tables::normal_with_holes(1, &of_tables, &x, weights).unwrap().table(0).unwrap();
+            let normal = Tables::normal_with_missing(1, &of_tables, &x, weights).unwrap().table(0).unwrap();
             for j in 0..4 {
                 for (i, row) in rows.iter().enumerate() {
                     assert_eq!(permuted[(i, j)].is_nan(), x[(*row, j)].is_nan());

@@ -116,7 +116,7 @@ fn options_outside_their_rules_are_refused() {
     assert!(message(Parallel { pca: uncentred, ..Parallel::default() }).contains("center"));
 }
 /// A table with a share of its entries missing.
-fn holed(x: &Matrix, share: f64, seed: u64) -> Matrix {
+fn with_missing(x: &Matrix, share: f64, seed: u64) -> Matrix {
     let hidden = test_matrices::gaussian(x.n_rows(), x.n_cols(), seed, 9);
     let quantile = if share < 0.2 { -1.2816 } else { -0.5244 };
     Matrix::from_fn(
@@ -128,7 +128,7 @@ fn holed(x: &Matrix, share: f64, seed: u64) -> Matrix {
     )
 }
 
-fn of_holed(rule: &Parallel, x: &Matrix, weights: &Weights<'_>) -> Selection {
+fn of_incomplete(rule: &Parallel, x: &Matrix, weights: &Weights<'_>) -> Selection {
     rule.select_incomplete(&Dense::from(x), weights, &Run::default()).unwrap()
 }
 
@@ -143,10 +143,10 @@ fn compared(found: &Selection) -> (&[f64], &[f64]) {
 fn planted_components_are_counted_in_data_with_missing_values() {
     for share in [0.1, 0.3] {
         for k in 0..4 {
-            let x = holed(&planted(200, 12, k, 3), share, 1);
+            let x = with_missing(&planted(200, 12, k, 3), share, 1);
             for null in Null::ALL {
                 for scale in [false, true] {
-                    let found = of_holed(&rule(null, scale), &x, &Weights::default());
+                    let found = of_incomplete(&rule(null, scale), &x, &Weights::default());
                     assert_eq!(found.n_components, Some(k), "{share} {null} {scale}: {found:?}");
                 }
             }
@@ -158,16 +158,16 @@ fn planted_components_are_counted_in_data_with_missing_values() {
 #[test]
 fn one_missing_entry_changes_little() {
     let x = planted(120, 6, 2, 5);
-    let mut holed = x.clone();
-    holed[(7, 3)] = f64::NAN;
+    let mut incomplete = x.clone();
+    incomplete[(7, 3)] = f64::NAN;
     let weights: Vec<f64> = (0..120).map(|i| f64::from(i % 3)).collect();
     for null in Null::ALL {
         for (weighted, weights) in [(false, Weights::default()), (true, Weights::of_samples(&weights))] {
             let pca = Pca { n_components: NComponents::Count(4), ..Pca::default() };
             let rule = Parallel { pca, ..rule(null, true) };
             let complete = rule.select(&Dense::from(&x), &weights, &Run::default()).unwrap();
-            assert_eq!(of_holed(&rule, &x, &weights), complete);
-            let found = of_holed(&rule, &holed, &weights);
+            assert_eq!(of_incomplete(&rule, &x, &weights), complete);
+            let found = of_incomplete(&rule, &incomplete, &weights);
             let ((values, thresholds), (v, t)) = (compared(&found), compared(&complete));
             for c in 0..4 {
                 let case = format!("{null} {weighted} {c}: {found:?} {complete:?}");
@@ -181,13 +181,13 @@ fn one_missing_entry_changes_little() {
 
 #[test]
 fn weights_of_rows_with_missing_values_are_those_of_repeated_rows() {
-    let x = holed(&planted(60, 6, 1, 9), 0.1, 4);
+    let x = with_missing(&planted(60, 6, 1, 9), 0.1, 4);
     let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 3)).collect();
     let repeated: Vec<usize> = (0..60).flat_map(|i| vec![i; i % 3]).collect();
     let repeated = Matrix::from_fn(repeated.len(), 6, |i, j| x[(repeated[i], j)]);
     let many = Parallel { n_draws: 300, level: Level::Mean, ..rule(Null::Permutation, true) };
-    let weighted = of_holed(&many, &x, &Weights::of_samples(&weights));
-    let plain = of_holed(&many, &repeated, &Weights::default());
+    let weighted = of_incomplete(&many, &x, &Weights::of_samples(&weights));
+    let plain = of_incomplete(&many, &repeated, &Weights::default());
     let ((values, thresholds), (v, t)) = (compared(&weighted), compared(&plain));
     for c in 0..5 {
         assert!((values[c] - v[c]).abs() < 1e-3, "{c}: {} {}", values[c], v[c]);
@@ -199,8 +199,8 @@ fn weights_of_rows_with_missing_values_are_those_of_repeated_rows() {
     let rule = Parallel { pca, n_draws: 20, ..rule(Null::Permutation, true) };
     let doubled: Vec<f64> = weights.iter().map(|w| 2.0 * w).collect();
     let (one, two) = (
-        of_holed(&rule, &x, &Weights::of_samples(&weights)),
-        of_holed(&rule, &x, &Weights::of_samples(&doubled)),
+        of_incomplete(&rule, &x, &Weights::of_samples(&weights)),
+        of_incomplete(&rule, &x, &Weights::of_samples(&doubled)),
     );
     for (a, b) in compared(&one).0.iter().zip(compared(&two).0) {
         assert!((a - b).abs() < 1e-9 * a, "{a} {b}");
@@ -210,7 +210,7 @@ fn weights_of_rows_with_missing_values_are_those_of_repeated_rows() {
 
 #[test]
 fn scalings_that_random_tables_do_not_have_are_refused() {
-    let x = holed(&planted(30, 5, 1, 2), 0.1, 1);
+    let x = with_missing(&planted(30, 5, 1, 2), 0.1, 1);
     let message = |pca: Pca| {
         let rule = Parallel { pca, n_draws: 5, ..Parallel::default() };
         let found = rule.select_incomplete(&Dense::from(&x), &Weights::default(), &Run::default());

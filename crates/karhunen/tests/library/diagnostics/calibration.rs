@@ -12,7 +12,7 @@ use karhunen::source::Block;
 use karhunen::{Dense, IncompletePca, IncrementalPca, Matrix, NComponents, Pca, Run, Weighting, Weights};
 use karhunen_testkit::{gaussian, row_major, uniform_weights};
 
-use crate::diagnostics::incomplete::{fit as fit_incomplete, observed, rows as rows_with_holes};
+use crate::diagnostics::incomplete::{fit as fit_incomplete, observed, rows as incomplete_rows};
 use crate::diagnostics::resampling::{DEVIATIONS, table};
 use crate::diagnostics::{Table, categories, correlations, fit};
 
@@ -181,14 +181,14 @@ fn limits_of_spe_of_few_rows() {
     }
 }
 
-/// Of new rows with other holes, and of the rows of the fit.
+/// Of new rows with other missing entries, and of the rows of the fit.
 #[test]
 fn limits_of_rows_with_missing_values() {
     for method in [Method::Ppca, Method::Em, Method::VbFull] {
-        let of_fit = rows_with_holes(41, 1500, 0.3);
+        let of_fit = incomplete_rows(41, 1500, 0.3);
         let model = fit_incomplete(method, &of_fit);
         let new =
-            incomplete_samples(&model, &observed(&rows_with_holes(51, 4000, 0.3)), &Run::default()).unwrap();
+            incomplete_samples(&model, &observed(&incomplete_rows(51, 4000, 0.3)), &Run::default()).unwrap();
         let fitted = incomplete_samples(&model, &observed(&of_fit), &Run::default()).unwrap();
         let of_rows = SpeScale::of_rows(&fitted, None).unwrap();
         let of_model = SpeScale::of_model(&model);
@@ -229,13 +229,13 @@ fn limits_of_spe_of_few_rows_with_missing_values() {
         let mut beyond = [[0.0; 3]; 2];
         for seed in 0..repetitions {
             let axes = gaussian(k, p, 3_000_000 + seed);
-            let with_holes = |n: usize, seed: u64| {
+            let with_missing = |n: usize, seed: u64| {
                 let (mut rows, hidden) = (strong((n, p, k), &axes, seed), uniform_weights(n * p, seed + 7));
                 let at = |(at, x): (usize, &mut f64)| *x = if hidden[at] < missing { f64::NAN } else { *x };
                 rows.iter_mut().flatten().enumerate().for_each(at);
                 rows
             };
-            let (rows, more) = (with_holes(n, 1000 * seed), with_holes(300, 1_000_000 + 1000 * seed));
+            let (rows, more) = (with_missing(n, 1000 * seed), with_missing(300, 1_000_000 + 1000 * seed));
             let options = IncompletePca { method, ..IncompletePca::new(k) };
             let model = options.fit(&observed(&rows)).unwrap();
             let fitted = incomplete_samples(&model, &observed(&rows), &Run::default()).unwrap();
@@ -279,14 +279,14 @@ fn limits_of_rows_with_missing_values_left_out() {
             let mut beyond = [0.0; 4];
             for seed in 0..repetitions {
                 let axes = gaussian(k, p, 3_000_000 + seed);
-                let with_holes = |n: usize, seed: u64| {
+                let with_missing = |n: usize, seed: u64| {
                     let mut rows = planted((n, p, k), size, &axes, seed);
                     let hidden = uniform_weights(n * p, seed + 7);
                     let at = |(at, x): (usize, &mut f64)| *x = if hidden[at] < 0.1 { f64::NAN } else { *x };
                     rows.iter_mut().flatten().enumerate().for_each(at);
                     rows
                 };
-                let (rows, more) = (with_holes(n, 1000 * seed), with_holes(300, 1_000_000 + 1000 * seed));
+                let (rows, more) = (with_missing(n, 1000 * seed), with_missing(300, 1_000_000 + 1000 * seed));
                 let options = IncompletePca { method, n_starts: Some(1), ..IncompletePca::new(k) };
                 let (rows, run) = (observed(&rows), Run::default());
                 let model = options.fit(&rows).unwrap();

@@ -3,7 +3,7 @@
 use karhunen::IncompletePca;
 use karhunen::incomplete::{Method, Regularization};
 use karhunen::pca::Scaling;
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::feature_noise::{deviations, unequal};
 use crate::incomplete::fixtures::{add_row_offsets, observed};
@@ -22,12 +22,12 @@ fn coverage(method: Method, regularization: Option<Regularization>, missing: f64
 fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
     let (mut within, mut n) = ([0usize; 2], 0);
     for seed in 0..10 {
-        let mut holes = Holes::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
-        add_row_offsets(&mut holes, level, seed);
-        let model = pca.fit(&observed(&holes)).unwrap();
-        for (j, i, value) in holes.entries(false) {
+        let mut table = Incomplete::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
+        add_row_offsets(&mut table, level, seed);
+        let model = pca.fit(&observed(&table)).unwrap();
+        for (j, i, value) in table.entries(false) {
             let found = model.predict(j, i).unwrap();
-            let away = [value - found.value, holes.noise_free[j][i] - found.value];
+            let away = [value - found.value, table.noise_free[j][i] - found.value];
             let stds = [found.std().unwrap(), found.noise_free_std().unwrap()];
             for k in 0..2 {
                 within[k] += usize::from(away[k].abs() < 1.96 * stds[k]);
@@ -44,9 +44,9 @@ fn assert_covered_by_column(what: &str, pca: &IncompletePca) {
     let deviations = deviations(20, 0.5 * (-1.0f64).exp(), 0.5 * 1.0f64.exp());
     let (mut within, mut counts) = ([0.0; 20], [0.0; 20]);
     for seed in 0..10 {
-        let holes = unequal(300, &[1.0, 1.0, 1.0], &deviations, 0.3, 200 + seed);
-        let model = pca.fit(&observed(&holes)).unwrap();
-        for (j, i, value) in holes.entries(false) {
+        let table = unequal(300, &[1.0, 1.0, 1.0], &deviations, 0.3, 200 + seed);
+        let model = pca.fit(&observed(&table)).unwrap();
+        for (j, i, value) in table.entries(false) {
             let found = model.predict(j, i).unwrap();
             within[i] += f64::from(u8::from((value - found.value).abs() < 1.96 * found.std().unwrap()));
             counts[i] += 1.0;

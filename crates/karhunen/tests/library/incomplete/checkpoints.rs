@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use karhunen::exec::Iteration;
 use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, OnlineRule, Regularization};
 use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, start_of_traces};
 
@@ -55,8 +55,8 @@ fn resumes_everywhere<T: karhunen::Scalar>(pca: &IncompletePca, data: &Observed<
 
 #[test]
 fn every_method_resumes_to_the_same_bits() {
-    let holes = Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
-    let data = observed(&holes);
+    let table = Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
+    let data = observed(&table);
     for method in Method::ALL {
         for row_offsets in [false, true] {
             let pca = IncompletePca { method, row_offsets, max_iter: 47, tol: 1e-7, ..IncompletePca::new(4) };
@@ -67,9 +67,9 @@ fn every_method_resumes_to_the_same_bits() {
 
 #[test]
 fn fits_of_f32_data_with_held_out_entries_resume_to_the_same_bits() {
-    let holes = Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9);
-    let (n, p) = holes.shape();
-    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let table = Incomplete::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9);
+    let (n, p) = table.shape();
+    let single: Vec<f32> = table.with_nan().iter().map(|x| *x as f32).collect();
     let data = Observed::from_dense(&Dense::row_major(&single, n, p).unwrap()).unwrap();
     for method in Method::ALL {
         let early_stopping = Some(0.05);
@@ -81,7 +81,7 @@ fn fits_of_f32_data_with_held_out_entries_resume_to_the_same_bits() {
 
 #[test]
 fn starts_paths_and_online_rules_resume_to_the_same_bits() {
-    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.8, 0.6, 4));
+    let data = observed(&Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.8, 0.6, 4));
     let of = |method| IncompletePca { method, ..IncompletePca::new(4) };
     let starts = IncompletePca { n_starts: Some(3), max_iter: 15, ..of(Method::Em) };
     resumes_everywhere(&starts, &data);
@@ -105,7 +105,7 @@ fn starts_paths_and_online_rules_resume_to_the_same_bits() {
 
 #[test]
 fn a_resumed_fit_needs_no_given_start() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let start = start_of_traces();
     let newton = IncompletePca { method: Method::Newton, max_iter: 20, ..IncompletePca::new(2) };
     let context = FitContext { start: Some(&start), ..FitContext::default() };
@@ -119,7 +119,7 @@ fn a_resumed_fit_needs_no_given_start() {
 
 #[test]
 fn limits_and_threads_may_change_on_resumption() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let em = IncompletePca { method: Method::Em, max_iter: 5, ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 2);
     let longer = IncompletePca { max_iter: 50, ..em };
@@ -148,7 +148,7 @@ impl Observer for StopWithin {
 
 #[test]
 fn a_cancelled_fit_writes_a_last_checkpoint() {
-    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
+    let data = observed(&Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
     for method in [Method::VbFull, Method::Vb, Method::Em, Method::Newton, Method::Ridge] {
         let pca = IncompletePca { method, tol: 1e-9, ..IncompletePca::new(3) };
         let kept = Mutex::new(Vec::new());
@@ -174,8 +174,8 @@ fn a_cancelled_fit_writes_a_last_checkpoint() {
 
 #[test]
 fn other_data_and_options_are_refused() {
-    let holes = Holes::problem_q();
-    let data = observed(&holes);
+    let table = Incomplete::problem_q();
+    let data = observed(&table);
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 3);
     let first = &checkpoints[0];
@@ -188,10 +188,10 @@ fn other_data_and_options_are_refused() {
         error(&other, &data, first).to_string(),
         "the checkpoint was made with seed = 0, now there is seed = 7; resume with the same, or fit anew"
     );
-    let mut values = holes.with_nan();
+    let mut values = table.with_nan();
     let at = values.iter().position(|x| !x.is_nan()).unwrap();
     values[at] += 1e-9;
-    let (n, p) = holes.shape();
+    let (n, p) = table.shape();
     let moved = Observed::from_dense(&Dense::row_major(&values, n, p).unwrap()).unwrap();
     let message = error(&em, &moved, first).to_string();
     assert!(message.contains("other data (314 entries of 40 x 12, f64, checksum"), "{message}");
@@ -231,7 +231,7 @@ fn other_data_and_options_are_refused() {
 
 #[test]
 fn an_error_of_the_checkpoint_writer_ends_the_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let keep = |_: Checkpoint| Err("the disk is full".into());
     let checkpoints = Some(Checkpoints { every: Every::Time(std::time::Duration::ZERO), keep: &keep });
     let context = FitContext { checkpoints, ..FitContext::default() };
@@ -250,7 +250,7 @@ fn changed(checkpoint: &Checkpoint, name: &str, at: usize, value: f64) -> Checkp
 /// allocation.
 #[test]
 fn numbers_outside_their_rules_are_refused_as_damage() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let vb = IncompletePca { method: Method::Vb, max_iter: 12, n_starts: Some(2), ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&vb, &data, &FitContext::default(), 1);
     let last = checkpoints.last().unwrap();
@@ -309,7 +309,7 @@ fn numbers_outside_their_rules_are_refused_as_damage() {
 
 #[test]
 fn no_number_in_a_checkpoint_makes_a_fit_panic() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let of = |method| IncompletePca { method, max_iter: 9, ..IncompletePca::new(2) };
     let path = Some(Regularization::Path);
     let fits = Method::ALL.map(of).into_iter().chain([

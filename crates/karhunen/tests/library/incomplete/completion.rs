@@ -101,7 +101,7 @@ fn the_number_of_components_is_that_of_missmda() {
     }
 }
 
-fn holes(n: usize, p: usize) -> Matrix {
+fn incomplete(n: usize, p: usize) -> Matrix {
     let rows = gaussian(n, p, 4);
     let value = |i: usize, j: usize| rows[i][0] * (j + 1) as f64 + 0.2 * rows[i][j];
     Matrix::from_fn(n, p, |i, j| if (3 * i + 5 * j) % 7 == 0 { f64::NAN } else { value(i, j) })
@@ -109,7 +109,7 @@ fn holes(n: usize, p: usize) -> Matrix {
 
 #[test]
 fn a_converged_completion_is_a_fixed_point() {
-    let x = holes(40, 6);
+    let x = incomplete(40, 6);
     let options = IterativePca { tol: 1e-14, max_iter: 20_000, ..IterativePca::new(2) };
     let found = options.complete(&x, None, &Run::default()).unwrap();
     assert!(found.converged);
@@ -135,7 +135,7 @@ fn a_converged_completion_is_a_fixed_point() {
 
 #[test]
 fn no_component_fills_with_means_and_a_complete_table_stays() {
-    let x = holes(15, 4);
+    let x = incomplete(15, 4);
     let weights: Vec<f64> = (0..15).map(|i| f64::from(i as u8 % 3)).collect();
     let found = IterativePca::new(0).complete(&x, Some(&weights), &Run::default()).unwrap();
     for (i, j) in (0..15).flat_map(|i| (0..4).map(move |j| (i, j))).filter(|&e| x[e].is_nan()) {
@@ -157,7 +157,7 @@ fn no_component_fills_with_means_and_a_complete_table_stays() {
 
 #[test]
 fn repeated_rows_are_weights() {
-    let x = holes(20, 5);
+    let x = incomplete(20, 5);
     let weights: Vec<f64> = (0..20).map(|i| f64::from(i as u8 % 3)).collect();
     let repeated: Vec<usize> = (0..20).flat_map(|i| vec![i; i % 3]).collect();
     let many = Matrix::from_fn(repeated.len(), 5, |i, j| x[(repeated[i], j)]);
@@ -180,7 +180,7 @@ fn unsuitable_options_and_tables_are_refused() {
             Flow::Stop
         }
     }
-    let x = holes(12, 4);
+    let x = incomplete(12, 4);
     let message = |options: IterativePca, x: &Matrix| {
         options.complete(x, None, &Run::default()).unwrap_err().to_string()
     };

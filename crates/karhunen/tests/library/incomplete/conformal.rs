@@ -2,11 +2,11 @@
 
 use karhunen::incomplete::IncompleteParts;
 use karhunen::{Dense, Error, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, SplitMix64};
+use karhunen_testkit::{Incomplete, SplitMix64};
 
-fn observed(holes: &Holes) -> Observed<f64> {
-    let (n, p) = holes.shape();
-    Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap()).unwrap()
+fn observed(table: &Incomplete) -> Observed<f64> {
+    let (n, p) = table.shape();
+    Observed::from_dense(&Dense::row_major(&table.with_nan(), n, p).unwrap()).unwrap()
 }
 
 fn with(share: f64, seed: u64) -> IncompletePca {
@@ -14,27 +14,27 @@ fn with(share: f64, seed: u64) -> IncompletePca {
 }
 
 /// A table whose noise has far outliers: a twentieth of the entries have ten times the deviation of the others.
-fn contaminated(seed: u64) -> Holes {
-    let mut holes = Holes::planted(80, 12, &[2.0, 1.0], 0.2, 0.3, seed);
+fn contaminated(seed: u64) -> Incomplete {
+    let mut table = Incomplete::planted(80, 12, &[2.0, 1.0], 0.2, 0.3, seed);
     let mut rng = SplitMix64::new(1000 + seed);
-    for (complete, noise_free) in holes.complete.iter_mut().zip(&holes.noise_free) {
+    for (complete, noise_free) in table.complete.iter_mut().zip(&table.noise_free) {
         for (x, value) in complete.iter_mut().zip(noise_free) {
             if rng.uniform() < 0.05 {
                 *x = value + 10.0 * (*x - value);
             }
         }
     }
-    holes
+    table
 }
 
 /// The shares of the missing entries of tables within conformal intervals of a level, and within `normal` deviations.
 fn coverage(level: f64, normal: f64) -> [f64; 2] {
     let (mut n, mut inside) = (0.0, [0.0; 2]);
     for seed in 0..60 {
-        let holes = contaminated(seed);
-        let model = with(0.2, seed).fit(&observed(&holes)).unwrap();
+        let table = contaminated(seed);
+        let model = with(0.2, seed).fit(&observed(&table)).unwrap();
         let factors = [model.interval_factor(level).unwrap(), normal];
-        for (i, j, x) in holes.entries(false) {
+        for (i, j, x) in table.entries(false) {
             let found = model.predict(i, j).unwrap();
             let error = (x - found.value).abs() / found.std().unwrap();
             n += 1.0;
@@ -59,8 +59,8 @@ fn intervals_hold_whatever_the_distribution() {
 
 #[test]
 fn entries_held_out_are_not_fitted() {
-    let holes = contaminated(0);
-    let data = observed(&holes);
+    let table = contaminated(0);
+    let data = observed(&table);
     let model = with(0.2, 3).fit(&data).unwrap();
     let aside = (0.2 * data.n_observed() as f64).round();
     assert_eq!(model.conformal().unwrap().n_entries() as f64, aside);
@@ -75,8 +75,8 @@ fn entries_held_out_are_not_fitted() {
 
 #[test]
 fn conformal_intervals_that_cannot_hold_are_refused() {
-    let holes = contaminated(0);
-    let data = observed(&holes);
+    let table = contaminated(0);
+    let data = observed(&table);
     let rule = |pca: IncompletePca, data: &Observed<f64>| match pca.fit(data) {
         Err(Error::Option { option, rule, .. }) => format!("{}: {rule}", option.field()),
         found => panic!("{found:?}"),

@@ -2,12 +2,12 @@
 
 use karhunen::incomplete::{CrossValidation, Method, Regularization};
 use karhunen::{Dense, Error, IncompletePca, Observed, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{StopAt, entries, hold_out, in_random_order, observed, rmse_of};
 
 fn data() -> Observed<f64> {
-    observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.4, 5))
+    observed(&Incomplete::planted(150, 30, &[3.0, 2.0], 0.5, 0.4, 5))
 }
 
 fn grid() -> CrossValidation {
@@ -121,7 +121,7 @@ fn invalid_folds_and_grids_are_refused() {
 /// taken.
 #[test]
 fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
-    let (kept, _) = observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0).unwrap();
+    let (kept, _) = observed(&Incomplete::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0).unwrap();
     let n_folds = 5;
     let order = in_random_order(&kept, 0, "folds");
     let grid = CrossValidation { n_folds, n_components: vec![2], ..CrossValidation::default() };

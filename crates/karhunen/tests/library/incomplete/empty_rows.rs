@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{IncompleteStream, MeanMode, Method, OnlineRule};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, largest};
+use karhunen_testkit::{Incomplete, largest};
 
 /// Columns of [`others`].
 const P: usize = 6;
@@ -11,8 +11,8 @@ const EMPTY: [usize; 3] = [0, 7, 32];
 
 /// Rows with entries, row by row.
 fn others() -> Vec<f64> {
-    let holes = Holes::planted(30, P, &[2.0, 1.0], 0.3, 0.3, 5);
-    let mut x = holes.with_nan();
+    let table = Incomplete::planted(30, P, &[2.0, 1.0], 0.3, 0.3, 5);
+    let mut x = table.with_nan();
     // A row and a column that are not zero on average.
     (0..30).for_each(|i| x[i * P] += 4.0);
     x.chunks_exact_mut(P).filter(|row| row.iter().all(|x| x.is_nan())).for_each(|row| row[1] = 1.0);

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{Duplicates, Method, Triples};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::observed;
 
@@ -33,8 +33,8 @@ fn check(model: &IncompleteModel, data: &Observed<f64>, name: &str) {
 #[test]
 fn surplus_components_have_finite_error_bars() {
     for (noise, missing) in [(0.3, 0.1), (0.0, 0.1), (0.3, 0.0), (0.0, 0.0)] {
-        let holes = Holes::planted(50, 8, &[3.0], noise, missing, 7);
-        let data = observed(&holes);
+        let table = Incomplete::planted(50, 8, &[3.0], noise, missing, 7);
+        let data = observed(&table);
         for method in Method::ALL {
             for k in [3, 8] {
                 let pca = IncompletePca { method, max_iter: 5000, ..IncompletePca::new(k) };
@@ -46,7 +46,7 @@ fn surplus_components_have_finite_error_bars() {
 
 #[test]
 fn an_inactive_component_leaves_the_error_bars_of_the_others() {
-    let data = observed(&Holes::planted(60, 10, &[3.0], 0.3, 0.2, 11));
+    let data = observed(&Incomplete::planted(60, 10, &[3.0], 0.3, 0.2, 11));
     let fit = |k| {
         let regularization = Some(karhunen::incomplete::Regularization::Ridge(6.0));
         let pca = IncompletePca { method: Method::Ridge, regularization, ..IncompletePca::new(k) };
@@ -69,14 +69,17 @@ fn constant_data_are_predicted_as_their_means() {
     let rows: Vec<u32> = vec![0, 0, 1, 2, 2, 3];
     let columns: Vec<u32> = vec![0, 1, 2, 0, 2, 1];
     let fives = Triples { rows: &rows, columns: &columns, values: &[5.0; 6], weights: None };
-    let hole = f64::NAN;
+    let missing = f64::NAN;
     let tables = [
         ("triples", Observed::from_triples(&fives, (4, 3), Duplicates::Refuse).unwrap()),
-        ("table", dense(&[1.0, 5.0, 1.0, hole, 1.0, 5.0], 2)),
+        ("table", dense(&[1.0, 5.0, 1.0, missing, 1.0, 5.0], 2)),
         ("zeros", dense(&[0.0; 12], 3)),
-        ("rounded", dense(&[0.1, 0.7, 0.1, hole, 0.1, 0.7, 0.1, 0.7, hole, 0.7, 0.1, 0.7, 0.1, 0.7], 2)),
-        ("one entry", dense(&[hole, hole, 7.0, hole], 2)),
-        ("one entry per column", dense(&[hole, 3.0, 7.0, hole, hole, hole], 2)),
+        (
+            "rounded",
+            dense(&[0.1, 0.7, 0.1, missing, 0.1, 0.7, 0.1, 0.7, missing, 0.7, 0.1, 0.7, 0.1, 0.7], 2),
+        ),
+        ("one entry", dense(&[missing, missing, 7.0, missing], 2)),
+        ("one entry per column", dense(&[missing, 3.0, 7.0, missing, missing, missing], 2)),
     ];
     for (name, data) in &tables {
         for method in Method::ALL {

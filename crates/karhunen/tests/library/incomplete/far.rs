@@ -3,19 +3,19 @@
 use karhunen::completion::{IterativePca, Shrinkage};
 use karhunen::incomplete::{FitContext, Method, Regularization};
 use karhunen::{Dense, IncompletePca, Matrix, Observed, Run};
-use karhunen_testkit::{Holes, SplitMix64};
+use karhunen_testkit::{Incomplete, SplitMix64};
 
 use crate::incomplete::fixtures::observed;
 
 /// Data of few noisy entries: a least-squares fit of three components can predict arbitrary missing entries.
 fn few_entries(seed: u64) -> Observed<f64> {
     let noise = SplitMix64::new(seed).normals(12, 6);
-    let holes = SplitMix64::new(seed + 1000).normals(12, 6);
+    let hidden = SplitMix64::new(seed + 1000).normals(12, 6);
     let x: Vec<f64> = noise
         .iter()
-        .zip(&holes)
-        .flat_map(|(noise, holes)| noise.iter().zip(holes))
-        .map(|(x, hole)| if *hole > 0.3 { f64::NAN } else { *x })
+        .zip(&hidden)
+        .flat_map(|(noise, hidden)| noise.iter().zip(hidden))
+        .map(|(x, hidden)| if *hidden > 0.3 { f64::NAN } else { *x })
         .collect();
     Observed::from_dense(&Dense::row_major(&x, 12, 6).unwrap()).unwrap()
 }
@@ -78,9 +78,9 @@ fn far_fills_of_iterated_pca_equal_those_of_all_fills() {
 
 #[test]
 fn well_determined_fits_have_no_far_predictions() {
-    let holes = Holes::planted(300, 40, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
+    let table = Incomplete::planted(300, 40, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
     for method in Method::ALL {
-        let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&observed(&holes)).unwrap();
+        let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&observed(&table)).unwrap();
         assert_eq!(model.convergence().far, None, "{}", method.name());
     }
 }

@@ -2,18 +2,18 @@
 
 use karhunen::incomplete::{IncompleteParts, Method, Regularization};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, SplitMix64, largest};
+use karhunen_testkit::{Incomplete, SplitMix64, largest};
 
 use crate::incomplete::fixtures::observed;
 
 /// Planted values whose noise has a standard deviation for each column.
-pub(crate) fn unequal(n: usize, factors: &[f64], deviations: &[f64], missing: f64, seed: u64) -> Holes {
-    let mut holes = Holes::planted(n, deviations.len(), factors, 0.0, missing, seed);
+pub(crate) fn unequal(n: usize, factors: &[f64], deviations: &[f64], missing: f64, seed: u64) -> Incomplete {
+    let mut table = Incomplete::planted(n, deviations.len(), factors, 0.0, missing, seed);
     let noise = SplitMix64::new(5000 + seed).normals(n, deviations.len());
-    for (row, noise) in holes.complete.iter_mut().zip(&noise) {
+    for (row, noise) in table.complete.iter_mut().zip(&noise) {
         row.iter_mut().zip(noise).zip(deviations).for_each(|((x, e), deviation)| *x += deviation * e);
     }
-    holes
+    table
 }
 
 /// `n` standard deviations from `least` to `most`, at equal ratios.
@@ -42,13 +42,13 @@ fn of_column(model: &IncompleteModel, row: &[f64], column: usize) -> f64 {
 }
 
 /// The noise of each column, from errors of entries that are left out of the scores of their rows one at a time.
-fn by_leaving_out(model: &IncompleteModel, holes: &Holes, is_flat: bool) -> Vec<f64> {
-    let ((n, p), v, rows) = (holes.shape(), model.noise_variance(), holes.with_nan());
+fn by_leaving_out(model: &IncompleteModel, table: &Incomplete, is_flat: bool) -> Vec<f64> {
+    let ((n, p), v, rows) = (table.shape(), model.noise_variance(), table.with_nan());
     let row = |j: usize| &rows[j * p..(j + 1) * p];
     let own: Vec<[f64; 3]> = (0..p)
         .map(|i| {
             let [mut squares, mut columns, mut shared, mut left, mut fourth] = [0.0; 5];
-            let seen: Vec<usize> = (0..n).filter(|j| holes.observed[*j][i]).collect();
+            let seen: Vec<usize> = (0..n).filter(|j| table.observed[*j][i]).collect();
             for j in &seen {
                 let (with, without) = (error(model, row(*j), i, None), error(model, row(*j), i, Some(i)));
                 let kept = with / without;
@@ -81,14 +81,14 @@ fn by_leaving_out(model: &IncompleteModel, holes: &Holes, is_flat: bool) -> Vec<
 
 #[test]
 fn noise_of_a_column_follows_from_errors_of_entries_left_out() {
-    let holes = unequal(80, &[2.0, 1.5], &deviations(10, 0.3, 0.9), 0.2, 1);
-    let data = observed(&holes);
+    let table = unequal(80, &[2.0, 1.5], &deviations(10, 0.3, 0.9), 0.2, 1);
+    let data = observed(&table);
     for (method, regularization) in [(Method::Em, None), (Method::Ridge, Some(Regularization::Ridge(1.0)))] {
         let tol = 1e-13;
         let pca = IncompletePca { method, regularization, tol, max_iter: 20_000, ..IncompletePca::new(2) };
         let model = pca.fit(&data).unwrap();
         let (found, expected) =
-            (model.feature_noise_variance(), by_leaving_out(&model, &holes, method == Method::Em));
+            (model.feature_noise_variance(), by_leaving_out(&model, &table, method == Method::Em));
         // Covariances of the loadings are of single precision.
         for (j, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert!((found / expected - 1.0).abs() < 1e-5, "{}, {j}: {found} {expected}", method.name());
@@ -98,33 +98,33 @@ fn noise_of_a_column_follows_from_errors_of_entries_left_out() {
 
 #[test]
 fn features_with_few_entries_have_the_noise_of_all() {
-    let mut holes = unequal(200, &[2.0, 1.5], &deviations(12, 0.5, 0.5), 0.2, 2);
-    holes.observed.iter_mut().enumerate().for_each(|(j, row)| row[3] &= j < 6);
-    let noise = |holes: &Holes| {
+    let mut table = unequal(200, &[2.0, 1.5], &deviations(12, 0.5, 0.5), 0.2, 2);
+    table.observed.iter_mut().enumerate().for_each(|(j, row)| row[3] &= j < 6);
+    let noise = |table: &Incomplete| {
         let model =
-            IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&observed(holes)).unwrap();
+            IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&observed(table)).unwrap();
         let v = model.noise_variance();
         model.feature_noise_variance().iter().map(|x| x / v).collect::<Vec<f64>>()
     };
     // Where noise is equal, it is that of all but for what exceeds a standard error.
-    let equal = noise(&holes);
+    let equal = noise(&table);
     assert!(largest(equal.iter().map(|x| (x - 1.0).abs())) < 0.1, "{equal:?}");
     // A column with as many entries as parameters tells nothing, whatever the others tell.
-    holes.observed.iter_mut().enumerate().for_each(|(j, row)| {
+    table.observed.iter_mut().enumerate().for_each(|(j, row)| {
         row[3] = j < 3;
         row[5] |= j < 3;
         row[7] |= j < 3;
     });
-    holes.complete.iter_mut().enumerate().for_each(|(j, row)| row[0] += if j % 2 == 0 { 2.0 } else { -2.0 });
-    let unequal = noise(&holes);
+    table.complete.iter_mut().enumerate().for_each(|(j, row)| row[0] += if j % 2 == 0 { 2.0 } else { -2.0 });
+    let unequal = noise(&table);
     assert_eq!(unequal[3], 1.0);
     assert!(unequal[0] > 3.0 && unequal[1] < 0.8, "{unequal:?}");
 }
 
 #[test]
 fn the_noise_of_features_has_the_unit_of_the_data_and_any_route() {
-    let holes = unequal(120, &[2.0, 1.5], &deviations(9, 0.2, 1.2), 0.3, 3);
-    let (data, values) = (observed(&holes), holes.with_nan());
+    let table = unequal(120, &[2.0, 1.5], &deviations(9, 0.2, 1.2), 0.3, 3);
+    let (data, values) = (observed(&table), table.with_nan());
     let pca = IncompletePca::new(2);
     let expected = pca.fit(&data).unwrap();
     let close = |what: &str, found: &[f64], factor: f64, tol: f64| {
@@ -147,14 +147,14 @@ fn the_noise_of_features_has_the_unit_of_the_data_and_any_route() {
 
 #[test]
 fn models_without_the_noise_of_features_have_that_of_all() {
-    let holes = unequal(60, &[2.0], &deviations(6, 0.2, 1.2), 0.3, 4);
-    let model = IncompletePca::new(1).fit(&observed(&holes)).unwrap();
+    let table = unequal(60, &[2.0], &deviations(6, 0.2, 1.2), 0.3, 4);
+    let model = IncompletePca::new(1).fit(&observed(&table)).unwrap();
     assert!(model.predict(0, 0).unwrap().noise_variance < 0.3 * model.predict(0, 5).unwrap().noise_variance);
     let old = IncompleteParts { feature_noise_variance: None, ..model.parts().clone() };
     let old = IncompleteModel::try_from(old).unwrap();
     assert_eq!(old.feature_noise_variance(), [model.noise_variance(); 6]);
     assert_eq!(old.predict(0, 0).unwrap().noise_variance, model.noise_variance());
     let without =
-        IncompletePca { error_bars: false, ..IncompletePca::new(1) }.fit(&observed(&holes)).unwrap();
+        IncompletePca { error_bars: false, ..IncompletePca::new(1) }.fit(&observed(&table)).unwrap();
     assert_eq!(without.parts().feature_noise_variance, None);
 }

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{MeanMode, Method};
 use karhunen::{Dense, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, SplitMix64, largest};
+use karhunen_testkit::{Incomplete, SplitMix64, largest};
 
 /// A table of 10 x 3 with three entries.
 fn three_entries(seed: u64) -> Vec<f64> {
@@ -67,8 +67,8 @@ fn outside(x: &[f64], rows: &[Vec<f64>]) -> Vec<f64> {
 fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_the_covariance_of_the_fit() {
     let mut n_rows = 0;
     for seed in 0..40 {
-        let holes = Holes::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
-        let x = holes.with_nan();
+        let table = Incomplete::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
+        let x = table.with_nan();
         let data = Observed::from_dense(&Dense::row_major(&x, 45, 6).unwrap()).unwrap();
         let pca = IncompletePca { method: Method::Em, max_iter: 5, ..IncompletePca::new(4) };
         let model = pca.fit(&data).unwrap();
@@ -102,8 +102,8 @@ fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_the_cov
 fn fitted_scores_are_those_that_transform_gives() {
     let mut n_rows = 0;
     for seed in 0..6 {
-        let holes = Holes::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
-        let mut x = holes.with_nan();
+        let table = Incomplete::planted(45, 6, &[2.0, 1.5, 1.0, 0.5], 0.3, 0.4, seed);
+        let mut x = table.with_nan();
         // A row with the only entry of a column, whose loadings are zero then, and fewer others than components.
         (0..45).for_each(|i| x[6 * i + 5] = f64::NAN);
         (0..6).for_each(|j| x[6 * 9 + j] = if j > 2 { j as f64 } else { f64::NAN });
@@ -157,8 +157,8 @@ fn fitted_scores_are_those_that_transform_gives() {
 /// they were small.
 #[test]
 fn features_of_one_entry_have_it_as_their_mean_and_no_loadings() {
-    let holes = Holes::planted(60, 6, &[2.0, 1.0], 0.3, 0.2, 3);
-    let mut x = holes.with_nan();
+    let table = Incomplete::planted(60, 6, &[2.0, 1.0], 0.3, 0.2, 3);
+    let mut x = table.with_nan();
     (0..60).filter(|i| *i != 7).for_each(|i| x[6 * i + 5] = f64::NAN);
     (x[6 * 7], x[6 * 7 + 1], x[6 * 7 + 5]) = (1.0, -1.0, 40.0);
     let data = Observed::from_dense(&Dense::row_major(&x, 60, 6).unwrap()).unwrap();
@@ -180,8 +180,8 @@ fn features_of_one_entry_have_it_as_their_mean_and_no_loadings() {
 #[test]
 fn constant_columns_have_no_loadings() {
     for (value, single) in [(0.1, false), (1e5, false), (0.1, true), (-3e-9, true)] {
-        let holes = Holes::planted(40, 5, &[2.0, 1.0], 0.3, 0.2, 3);
-        let mut x = holes.with_nan();
+        let table = Incomplete::planted(40, 5, &[2.0, 1.0], 0.3, 0.2, 3);
+        let mut x = table.with_nan();
         (0..40).for_each(|i| x[5 * i + 2] = value);
         (0..5).filter(|j| *j != 2).for_each(|j| x[5 * 7 + j] = f64::NAN);
         let rows: Vec<f32> = x.iter().map(|x| *x as f32).collect();
@@ -219,8 +219,8 @@ fn constant_columns_have_no_loadings() {
 #[test]
 fn columns_of_small_values_keep_their_loadings() {
     const SMALL: f64 = 1e-12;
-    let holes = Holes::planted(40, 5, &[2.0, 1.0], 0.0, 0.2, 3);
-    let mut x = holes.with_nan();
+    let table = Incomplete::planted(40, 5, &[2.0, 1.0], 0.0, 0.2, 3);
+    let mut x = table.with_nan();
     (0..40).for_each(|i| x[5 * i + 2] *= SMALL);
     let data = Observed::from_dense(&Dense::row_major(&x, 40, 5).unwrap()).unwrap();
     for method in [Method::Em, Method::Ccd] {

@@ -2,19 +2,19 @@
 
 use karhunen::incomplete::Start;
 use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer};
-use karhunen_testkit::{Holes, Rows, SplitMix64};
+use karhunen_testkit::{Incomplete, Rows, SplitMix64};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
-    let (n, p) = holes.shape();
-    Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap()).unwrap()
+pub(crate) fn observed(table: &Incomplete) -> Observed<f64> {
+    let (n, p) = table.shape();
+    Observed::from_dense(&Dense::row_major(&table.with_nan(), n, p).unwrap()).unwrap()
 }
 
 /// Adds an offset of standard deviation `level` to each row.
-pub(crate) fn add_row_offsets(holes: &mut Holes, level: f64, seed: u64) {
-    let levels = SplitMix64::new(1000 + seed).normals(holes.complete.len(), 1);
-    for rows in [&mut holes.complete, &mut holes.noise_free] {
+pub(crate) fn add_row_offsets(table: &mut Incomplete, level: f64, seed: u64) {
+    let levels = SplitMix64::new(1000 + seed).normals(table.complete.len(), 1);
+    for rows in [&mut table.complete, &mut table.noise_free] {
         for (row, b) in rows.iter_mut().zip(&levels) {
             row.iter_mut().for_each(|x| *x += level * b[0]);
         }
@@ -35,8 +35,8 @@ pub(crate) fn start_of_traces() -> Start {
 }
 
 /// Root mean squared error of predictions of missing entries.
-pub(crate) fn test_rmse(model: &IncompleteModel, holes: &Holes) -> f64 {
-    let hidden = holes.entries(false);
+pub(crate) fn test_rmse(model: &IncompleteModel, table: &Incomplete) -> f64 {
+    let hidden = table.entries(false);
     let error =
         |(row, column, value): &(usize, usize, f64)| model.predict(*row, *column).unwrap().value - value;
     (hidden.iter().map(|e| error(e).powi(2)).sum::<f64>() / hidden.len() as f64).sqrt()

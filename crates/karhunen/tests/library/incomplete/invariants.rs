@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{FitContext, MeanMode, MeanPrior, Method, Regularization};
 use karhunen::{Dense, IncompletePca, Matrix, Observed, Pca, Run, Weights};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
@@ -33,7 +33,7 @@ fn regularization_of(method: Method) -> [Option<Regularization>; 2] {
 
 #[test]
 fn the_cost_never_rises() {
-    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
+    let data = observed(&Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
     // Online learning has no such property.
     for method in Method::ALL.into_iter().filter(|method| *method != Method::Online) {
         for regularization in regularization_of(method) {
@@ -60,8 +60,8 @@ fn the_cost_never_rises() {
 
 #[test]
 fn complete_data_have_the_principal_components() {
-    let holes = Holes::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
-    let x = holes.with_nan();
+    let table = Incomplete::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
+    let x = table.with_nan();
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let expected = Pca::new(3).fit(&dense, &Weights::default()).unwrap();
     let data = Observed::from_dense(&dense).unwrap();
@@ -84,8 +84,8 @@ fn complete_data_have_the_principal_components() {
 
 #[test]
 fn soft_imputation_of_complete_data_shrinks_singular_values() {
-    let holes = Holes::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
-    let x = holes.with_nan();
+    let table = Incomplete::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
+    let x = table.with_nan();
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let exact = Pca { n_components: karhunen::NComponents::Count(4), ..Pca::default() };
     let exact = exact.fit(&dense, &Weights::default()).unwrap();
@@ -106,7 +106,7 @@ fn soft_imputation_of_complete_data_shrinks_singular_values() {
 
 #[test]
 fn fitted_rows_transform_to_their_scores() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     for (method, regularization) in [
         (Method::Em, None),
         (Method::Als, Some(Regularization::Ridge(1.0))),
@@ -132,29 +132,29 @@ fn fitted_rows_transform_to_their_scores() {
 
 #[test]
 fn impute_fills_only_missing_entries() {
-    let holes = Holes::problem_q();
-    let data = observed(&holes);
+    let table = Incomplete::problem_q();
+    let data = observed(&table);
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let filled = model.impute(&data).unwrap();
-    for (j, i, value) in holes.entries(true) {
+    for (j, i, value) in table.entries(true) {
         assert_eq!(filled[(j, i)], value);
     }
-    for (j, i, _) in holes.entries(false) {
+    for (j, i, _) in table.entries(false) {
         assert!((filled[(j, i)] - model.predict(j, i).unwrap().value).abs() < 0.05);
     }
 }
 
 #[test]
 fn empty_rows_and_columns_give_finite_results() {
-    let mut holes = Holes::problem_q();
-    holes.observed[3].fill(false);
-    holes.observed.iter_mut().for_each(|row| row[7] = false);
+    let mut table = Incomplete::problem_q();
+    table.observed[3].fill(false);
+    table.observed.iter_mut().for_each(|row| row[7] = false);
     // One entry in a row and in a column, and a constant column.
-    holes.observed[5].fill(false);
-    holes.observed[5][2] = true;
-    holes.observed.iter_mut().enumerate().for_each(|(j, row)| row[1] = j == 9);
-    holes.complete.iter_mut().for_each(|row| row[4] = 1.5);
-    let data = observed(&holes);
+    table.observed[5].fill(false);
+    table.observed[5][2] = true;
+    table.observed.iter_mut().enumerate().for_each(|(j, row)| row[1] = j == 9);
+    table.complete.iter_mut().for_each(|row| row[4] = 1.5);
+    let data = observed(&table);
     for method in Method::ALL {
         for mean in [MeanMode::None, MeanMode::Fixed, MeanMode::Joint] {
             let model = IncompletePca { method, mean, ..IncompletePca::new(2) }.fit(&data).unwrap();
@@ -196,23 +196,23 @@ fn the_number_of_threads_changes_no_bit() {
 
 #[test]
 fn f32_data_give_the_same_model_to_their_precision() {
-    let holes = Holes::problem_q();
-    let x: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let table = Incomplete::problem_q();
+    let x: Vec<f32> = table.with_nan().iter().map(|x| *x as f32).collect();
     let single = Observed::from_dense(&Dense::row_major(&x, 40, 12).unwrap()).unwrap();
     for method in Method::ALL {
         let pca = IncompletePca { method, tol: 1e-9, max_iter: 5000, ..IncompletePca::new(2) };
-        let (found, expected) = (pca.fit(&single).unwrap(), pca.fit(&observed(&holes)).unwrap());
+        let (found, expected) = (pca.fit(&single).unwrap(), pca.fit(&observed(&table)).unwrap());
         let ratio = found.convergence().cost / expected.convergence().cost;
         assert!((ratio - 1.0).abs() < 1e-4, "{}: {ratio}", method.name());
-        assert!((test_rmse(&found, &holes) - test_rmse(&expected, &holes)).abs() < 5e-3, "{}", method.name());
+        assert!((test_rmse(&found, &table) - test_rmse(&expected, &table)).abs() < 5e-3, "{}", method.name());
     }
 }
 
 #[test]
 fn weights_count_as_repetitions() {
     // An entry of weight two is an entry observed twice: rows with doubled weights equal rows given twice.
-    let holes = Holes::problem_q();
-    let entries = holes.entries(true);
+    let table = Incomplete::problem_q();
+    let entries = table.entries(true);
     let rows: Vec<u32> = entries.iter().map(|e| e.0 as u32).collect();
     let columns: Vec<u32> = entries.iter().map(|e| e.1 as u32).collect();
     let values: Vec<f64> = entries.iter().map(|e| e.2).collect();
@@ -243,7 +243,7 @@ fn weights_count_as_repetitions() {
 
 #[test]
 fn components_are_orthonormal_and_scores_uncorrelated() {
-    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
+    let data = observed(&Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
     for method in Method::ALL {
         let model = IncompletePca { method, max_iter: 20, ..IncompletePca::new(3) }.fit(&data).unwrap();
         let (v, s) = (model.components(), model.scores());

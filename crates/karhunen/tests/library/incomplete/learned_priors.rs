@@ -2,24 +2,24 @@
 
 use karhunen::incomplete::{MeanMode, MeanPrior, Method, NormalPrior};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
-use karhunen_testkit::{Holes, SplitMix64};
+use karhunen_testkit::{Incomplete, SplitMix64};
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
 const VARIATIONAL: [Method; 3] = [Method::Vb, Method::VbFixed, Method::VbFull];
 
 /// Means drawn from N(4, 1.5^2); most features have a few entries only.
-fn few_entries(seed: u64) -> Holes {
+fn few_entries(seed: u64) -> Incomplete {
     let mut rng = SplitMix64::new(seed);
-    let mut holes = Holes::planted(60, 40, &[1.0], 1.0, 0.0, seed);
+    let mut table = Incomplete::planted(60, 40, &[1.0], 1.0, 0.0, seed);
     for j in 0..40 {
         let mean = 4.0 + 1.5 * rng.normal();
-        let before = holes.noise_free.iter().map(|row| row[j]).sum::<f64>() / 60.0;
-        for rows in [&mut holes.complete, &mut holes.noise_free] {
+        let before = table.noise_free.iter().map(|row| row[j]).sum::<f64>() / 60.0;
+        for rows in [&mut table.complete, &mut table.noise_free] {
             rows.iter_mut().for_each(|row| row[j] += mean - before);
         }
     }
-    for (i, row) in holes.observed.iter_mut().enumerate() {
+    for (i, row) in table.observed.iter_mut().enumerate() {
         for (j, seen) in row.iter_mut().enumerate() {
             *seen = if j < 10 {
                 rng.uniform() < 0.8
@@ -28,7 +28,7 @@ fn few_entries(seed: u64) -> Holes {
             };
         }
     }
-    holes
+    table
 }
 
 fn options(method: Method) -> IncompletePca {
@@ -41,8 +41,8 @@ fn fit(pca: IncompletePca, data: &Observed<f64>) -> IncompleteModel {
 
 #[test]
 fn the_cost_never_rises() {
-    let holes = Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
-    let data = observed(&holes);
+    let table = Incomplete::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
+    let data = observed(&table);
     for method in VARIATIONAL {
         for (learn_mean_prior, hyperprior) in [(true, 0.0), (false, 0.5), (true, 1e-3), (true, 4.0)] {
             for row_offsets in [false, true] {
@@ -158,10 +158,10 @@ fn few_entries_are_predicted_better_from_a_common_prior() {
     for method in [Method::Vb, Method::VbFull] {
         let (mut with, mut without) = (0.0, 0.0);
         for seed in 1..=3 {
-            let holes = few_entries(seed);
-            let data = observed(&holes);
+            let table = few_entries(seed);
+            let data = observed(&table);
             let error = |learn_mean_prior| {
-                test_rmse(&fit(IncompletePca { learn_mean_prior, ..options(method) }, &data), &holes)
+                test_rmse(&fit(IncompletePca { learn_mean_prior, ..options(method) }, &data), &table)
             };
             with += error(true) / 3.0;
             without += error(false) / 3.0;
@@ -172,9 +172,9 @@ fn few_entries_are_predicted_better_from_a_common_prior() {
 
 #[test]
 fn features_without_entries_have_the_learned_prior() {
-    let mut holes = few_entries(2);
-    holes.observed.iter_mut().for_each(|row| row[39] = false);
-    let data = observed(&holes);
+    let mut table = few_entries(2);
+    table.observed.iter_mut().for_each(|row| row[39] = false);
+    let data = observed(&table);
     for method in VARIATIONAL {
         let model = fit(IncompletePca { learn_mean_prior: true, ..options(method) }, &data);
         let parts = model.parts();
@@ -182,7 +182,7 @@ fn features_without_entries_have_the_learned_prior() {
         assert!((parts.mean[39] - mean).abs() < 1e-3, "{}: {} {mean}", method.name(), parts.mean[39]);
         assert!((parts.mean_variance[39] / variance - 1.0).abs() < 1e-9);
         // It has no part in the prior: without it, the prior is the same.
-        let values: Vec<f64> = holes.with_nan().chunks(40).flat_map(|row| row[..39].to_vec()).collect();
+        let values: Vec<f64> = table.with_nan().chunks(40).flat_map(|row| row[..39].to_vec()).collect();
         let fewer = Observed::from_dense(&Dense::row_major(&values, 60, 39).unwrap()).unwrap();
         let without = fit(IncompletePca { learn_mean_prior: true, ..options(method) }, &fewer);
         let expected = without.parts().mean_prior.unwrap();
@@ -193,9 +193,9 @@ fn features_without_entries_have_the_learned_prior() {
 
 #[test]
 fn a_hyperprior_has_no_unit() {
-    let holes = Holes::planted(60, 12, &[2.0, 1.0], 0.5, 0.4, 4);
-    let data = observed(&holes);
-    let scaled: Vec<f64> = holes.with_nan().iter().map(|x| 1024.0 * x).collect();
+    let table = Incomplete::planted(60, 12, &[2.0, 1.0], 0.5, 0.4, 4);
+    let data = observed(&table);
+    let scaled: Vec<f64> = table.with_nan().iter().map(|x| 1024.0 * x).collect();
     let scaled = Observed::from_dense(&Dense::row_major(&scaled, 60, 12).unwrap()).unwrap();
     for method in VARIATIONAL {
         let pca = IncompletePca {
@@ -215,7 +215,7 @@ fn a_hyperprior_has_no_unit() {
 
 #[test]
 fn a_strong_hyperprior_holds_every_variance_near_the_unit() {
-    let data = observed(&Holes::planted(60, 12, &[2.0, 1.0], 0.5, 0.4, 4));
+    let data = observed(&Incomplete::planted(60, 12, &[2.0, 1.0], 0.5, 0.4, 4));
     let noise =
         |hyperprior| fit(IncompletePca { hyperprior, ..options(Method::VbFull) }, &data).noise_variance();
     let (none, some, strong) = (noise(0.0), noise(20.0), noise(1e6));
@@ -224,7 +224,7 @@ fn a_strong_hyperprior_holds_every_variance_near_the_unit() {
 
 #[test]
 fn methods_without_these_priors_refuse_them() {
-    let data = observed(&Holes::planted(30, 6, &[2.0], 0.5, 0.3, 4));
+    let data = observed(&Incomplete::planted(30, 6, &[2.0], 0.5, 0.3, 4));
     let refused = |pca: IncompletePca, expected: &str| {
         let message = pca.fit(&data).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");

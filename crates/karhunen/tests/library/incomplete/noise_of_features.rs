@@ -4,7 +4,7 @@ use karhunen::error::options;
 use karhunen::incomplete::{FitContext, MeanMode, Method, NoiseModel, Regularization};
 use karhunen::pca::Scaling;
 use karhunen::{Dense, IncompleteModel, IncompletePca, Matrix, Observed, Run};
-use karhunen_testkit::{Holes, largest};
+use karhunen_testkit::{Incomplete, largest};
 
 use crate::incomplete::feature_noise::{deviations, unequal};
 use crate::incomplete::fixtures::observed;
@@ -19,7 +19,7 @@ fn noise(model: &IncompleteModel) -> Vec<f64> {
 }
 
 /// Root mean squared error of the missing values without noise.
-fn error(model: &IncompleteModel, table: &Holes) -> f64 {
+fn error(model: &IncompleteModel, table: &Incomplete) -> f64 {
     let (n, p) = table.shape();
     let (mut squares, mut count) = (0.0, 0);
     for i in 0..n {
@@ -61,7 +61,7 @@ fn inverse(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 impl Oracle {
     /// Begins with loadings of a model.
-    fn new(table: &Holes, loadings: &Matrix) -> Self {
+    fn new(table: &Incomplete, loadings: &Matrix) -> Self {
         let (n, p) = table.shape();
         let of_column = |j: usize| -> Vec<f64> {
             (0..n).filter(|i| table.observed[*i][j]).map(|i| table.complete[i][j]).collect()
@@ -80,7 +80,7 @@ impl Oracle {
     }
 
     /// One iteration, with the prior of the noise.
-    fn iterate(&mut self, table: &Holes) {
+    fn iterate(&mut self, table: &Incomplete) {
         let (n, p) = table.shape();
         let c = self.loadings[0].len();
         // Of each feature: moments of (scores, 1), with values, and the sum of squares.

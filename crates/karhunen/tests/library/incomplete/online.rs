@@ -3,12 +3,12 @@
 use karhunen::incomplete::{IncompleteStream, Method, OnlineRule};
 use karhunen::source::Block;
 use karhunen::{Dense, Error, Flow, IncompletePca, Observed, Observer, RowBlocks, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
-fn problem() -> Holes {
-    Holes::planted(400, 20, &[2.0, 1.5], 0.3, 0.4, 21)
+fn problem() -> Incomplete {
+    Incomplete::planted(400, 20, &[2.0, 1.5], 0.3, 0.4, 21)
 }
 
 fn best() -> f64 {
@@ -18,14 +18,14 @@ fn best() -> f64 {
 
 #[test]
 fn passes_approach_the_optimum_of_a_batch_fit() {
-    let (holes, data) = (problem(), observed(&problem()));
+    let (table, data) = (problem(), observed(&problem()));
     let rules =
         [(OnlineRule::Diagonal, 1.15, 1.01), (OnlineRule::Rls, 1.15, 1.01), (OnlineRule::Oja, 1.5, 1.1)];
     for (rule, after_one, after_twenty) in rules {
         let mut stream = IncompleteStream::new(2, 20, rule, 1).unwrap();
         for pass in 1..=20 {
             stream.partial_fit(&data).unwrap();
-            let error = test_rmse(&stream.finish(&data, &IncompletePca::new(2)).unwrap(), &holes) / best();
+            let error = test_rmse(&stream.finish(&data, &IncompletePca::new(2)).unwrap(), &table) / best();
             assert!(pass > 1 || error < after_one, "{rule:?}: {error} after one pass");
             assert!(pass < 20 || error < after_twenty, "{rule:?}: {error} after twenty");
         }
@@ -34,19 +34,19 @@ fn passes_approach_the_optimum_of_a_batch_fit() {
 
 #[test]
 fn a_fit_makes_the_requested_number_of_passes() {
-    let (holes, data) = (problem(), observed(&problem()));
+    let (table, data) = (problem(), observed(&problem()));
     let pca = IncompletePca { method: Method::Online, max_iter: 20, tol: 0.0, ..IncompletePca::new(2) };
-    let error = test_rmse(&pca.fit(&data).unwrap(), &holes) / best();
+    let error = test_rmse(&pca.fit(&data).unwrap(), &table) / best();
     assert!(error < 1.01, "{error}");
 }
 
 #[test]
 fn the_division_of_rows_into_parts_does_not_matter() {
-    let holes = problem();
+    let table = problem();
     let part = |rows: std::ops::Range<usize>| {
         let (complete, noise_free) =
-            (holes.complete[rows.clone()].to_vec(), holes.noise_free[rows.clone()].to_vec());
-        observed(&Holes { complete, noise_free, observed: holes.observed[rows].to_vec() })
+            (table.complete[rows.clone()].to_vec(), table.noise_free[rows.clone()].to_vec());
+        observed(&Incomplete { complete, noise_free, observed: table.observed[rows].to_vec() })
     };
     let mut once = IncompleteStream::new(2, 20, OnlineRule::Diagonal, 1).unwrap();
     once.partial_fit(&part(0..100)).unwrap();
@@ -61,8 +61,8 @@ fn the_division_of_rows_into_parts_does_not_matter() {
 }
 
 /// Rows of the planted problem, NaN where nothing is observed.
-fn with_nan(holes: &Holes) -> Vec<f64> {
-    let rows = holes.complete.iter().zip(&holes.observed);
+fn with_nan(table: &Incomplete) -> Vec<f64> {
+    let rows = table.complete.iter().zip(&table.observed);
     rows.flat_map(|(row, seen)| row.iter().zip(seen).map(|(x, seen)| if *seen { *x } else { f64::NAN }))
         .collect()
 }
@@ -119,9 +119,9 @@ fn invalid_streams_are_refused() {
 
 #[test]
 fn rows_may_come_one_at_a_time() {
-    let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
-    let (n, p) = holes.shape();
-    let x = holes.with_nan();
+    let table = Incomplete::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
+    let (n, p) = table.shape();
+    let x = table.with_nan();
     let some = |from: usize, to: usize| {
         Observed::from_dense(&Dense::row_major(&x[from * p..to * p], to - from, p).unwrap()).unwrap()
     };
@@ -152,12 +152,12 @@ fn rows_may_come_one_at_a_time() {
 
 #[test]
 fn a_fit_can_be_continued_with_one_row() {
-    let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
-    let data = observed(&holes);
+    let table = Incomplete::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
+    let data = observed(&table);
     for row_offsets in [false, true] {
         let model = IncompletePca { row_offsets, ..IncompletePca::new(3) }.fit(&data).unwrap();
         let mut stream = IncompleteStream::resume(&model);
-        let x = &holes.with_nan()[..12];
+        let x = &table.with_nan()[..12];
         let row = Observed::from_dense(&Dense::row_major(x, 1, 12).unwrap()).unwrap();
         stream.partial_fit(&row).unwrap();
         let next = stream.finish(&row, &IncompletePca::new(3)).unwrap();
@@ -177,9 +177,9 @@ fn a_fit_can_be_continued_with_one_row() {
 /// The random start of a feature without entries is no information about it.
 #[test]
 fn features_that_were_never_seen_have_no_loadings() {
-    let holes = problem();
+    let table = problem();
     let x: Vec<f64> =
-        with_nan(&holes).iter().enumerate().map(|(e, x)| if e % 20 == 7 { f64::NAN } else { *x }).collect();
+        with_nan(&table).iter().enumerate().map(|(e, x)| if e % 20 == 7 { f64::NAN } else { *x }).collect();
     let data = Observed::from_dense(&Dense::row_major(&x, 400, 20).unwrap()).unwrap();
     for rule in [OnlineRule::Diagonal, OnlineRule::Rls, OnlineRule::Oja] {
         let mut stream = IncompleteStream::new(2, 20, rule, 1).unwrap();
@@ -197,8 +197,8 @@ fn features_that_were_never_seen_have_no_loadings() {
 /// A model of the last rows says nothing of the entries of earlier rows, but has the loadings they left.
 #[test]
 fn a_stream_that_continues_a_model_keeps_features_that_its_rows_lack() {
-    let holes = problem();
-    let x = with_nan(&holes);
+    let table = problem();
+    let x = with_nan(&table);
     let lacking: Vec<f64> =
         x.iter().enumerate().map(|(e, x)| if e % 20 == 7 { f64::NAN } else { *x }).collect();
     let rows = |x: &[f64]| Observed::from_dense(&Dense::row_major(x, x.len() / 20, 20).unwrap()).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use karhunen::incomplete::{FitContext, MeanMode, Method, Regularization, Start};
 use karhunen::{IncompleteModel, IncompletePca, Matrix, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 use serde_json::Value;
 
 use crate::incomplete::fixtures::{observed, test_rmse};
@@ -36,7 +36,7 @@ fn optimum(name: &str) -> Optimum {
 fn fit(method: Method, regularization: Option<Regularization>) -> IncompleteModel {
     let pca =
         IncompletePca { method, regularization, tol: 1e-14, max_iter: 200_000, ..IncompletePca::new(2) };
-    pca.fit_with(&observed(&Holes::problem_q()), &FitContext::default(), &Run::threads(1)).unwrap()
+    pca.fit_with(&observed(&Incomplete::problem_q()), &FitContext::default(), &Run::threads(1)).unwrap()
 }
 
 /// Compares a fit with an optimum. The cost is flat at its minimum and agrees to a few rounding errors, within
@@ -48,7 +48,7 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
     assert!((cost - expected.cost).abs() < 2e-9, "{name}: cost {cost} instead of {}", expected.cost);
     let rmse = model.convergence().rmse;
     assert!((rmse - expected.rmse).abs() < 1e-7, "{name}: rmse {rmse} instead of {}", expected.rmse);
-    let test = test_rmse(model, &Holes::problem_q());
+    let test = test_rmse(model, &Incomplete::problem_q());
     assert!(
         (test - expected.test_rmse).abs() < 2e-5,
         "{name}: test {test} instead of {}",
@@ -61,16 +61,16 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
 
 #[test]
 fn the_optimum_of_the_mean_alone_is_found() {
-    let holes = Holes::problem_q();
+    let table = Incomplete::problem_q();
     let start = Start { loadings: Matrix::zeros(12, 1), scores: Matrix::zeros(40, 1), mean: None };
     let pca =
         IncompletePca { method: Method::Em, mean: MeanMode::Fixed, max_iter: 1, ..IncompletePca::new(1) };
     let context = FitContext { start: Some(&start), ..FitContext::default() };
-    let model = pca.fit_with(&observed(&holes), &context, &Run::default()).unwrap();
+    let model = pca.fit_with(&observed(&table), &context, &Run::default()).unwrap();
     // Factors of zeros are a saddle point, from which no method moves.
     let expected = &golden()["mean_alone"];
     assert!((model.convergence().rmse - expected["rmse"].as_f64().unwrap()).abs() < 1e-13);
-    assert!((test_rmse(&model, &holes) - expected["hidden_rmse"].as_f64().unwrap()).abs() < 1e-13);
+    assert!((test_rmse(&model, &table) - expected["hidden_rmse"].as_f64().unwrap()).abs() < 1e-13);
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn the_optimum_of_a_weighted_ridge_is_found() {
 #[test]
 fn least_squares_finds_a_planted_component_from_every_start() {
     for seed in 0..12 {
-        let holes = Holes::planted(60, 12, &[4.0], 0.5, 0.2, 100 + seed);
+        let table = Incomplete::planted(60, 12, &[4.0], 0.5, 0.2, 100 + seed);
         let model = IncompletePca { method: Method::Em, seed, ..IncompletePca::new(1) }
-            .fit(&observed(&holes))
+            .fit(&observed(&table))
             .unwrap();
         let rmse = model.convergence().rmse;
         assert!(rmse < 0.55, "seed {seed}: {rmse}");

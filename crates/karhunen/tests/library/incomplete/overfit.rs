@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{Duplicates, Method, Overfit, StopReason, Triples};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
-use karhunen_testkit::{Catalogue, Holes, SplitMix64, svd};
+use karhunen_testkit::{Catalogue, Incomplete, SplitMix64, svd};
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
@@ -36,13 +36,13 @@ fn the_gain_is_that_of_the_closed_form() {
 #[test]
 fn components_that_fit_noise_are_told_from_those_that_predict() {
     // Nothing but noise, and few entries of one component.
-    let noise = Holes::planted(200, 40, &[0.0], 1.0, 0.5, 2);
-    let few = Holes::planted(200, 40, &[0.3], 1.0, 0.8, 2);
-    let many = Holes::planted(200, 40, &[2.0, 1.5], 0.5, 0.4, 2);
-    for (holes, c, expected) in
+    let noise = Incomplete::planted(200, 40, &[0.0], 1.0, 0.5, 2);
+    let few = Incomplete::planted(200, 40, &[0.3], 1.0, 0.8, 2);
+    let many = Incomplete::planted(200, 40, &[2.0, 1.5], 0.5, 0.4, 2);
+    for (table, c, expected) in
         [(&noise, 3, true), (&noise, 10, true), (&few, 12, true), (&many, 2, false), (&many, 6, false)]
     {
-        let data = observed(holes);
+        let data = observed(table);
         let model = fit(&data, c);
         assert_eq!(model.convergence().overfit.is_some(), expected, "{c} {:?}", model.convergence().overfit);
         // Means alone: the error of the entries that are missing is larger or smaller.
@@ -51,14 +51,14 @@ fn components_that_fit_noise_are_told_from_those_that_predict() {
             .unwrap()
             .mean()
             .to_vec();
-        let hidden = holes.entries(false);
+        let hidden = table.entries(false);
         let squares: f64 = hidden.iter().map(|(_, j, x)| (x - means[*j]).powi(2)).sum();
         let of_means = (squares / hidden.len() as f64).sqrt();
         assert_eq!(
-            test_rmse(&model, holes) > of_means,
+            test_rmse(&model, table) > of_means,
             expected,
             "{c}: {} {of_means}",
-            test_rmse(&model, holes)
+            test_rmse(&model, table)
         );
     }
     // Entries that are held out decide when to stop, and other methods shrink.
@@ -72,7 +72,7 @@ fn components_that_fit_noise_are_told_from_those_that_predict() {
 /// The likelihood has no maximum; the fit stops long before the limit.
 #[test]
 fn a_fit_without_noise_stops() {
-    let data = observed(&Holes::planted(300, 30, &[0.5], 1.0, 0.8, 4));
+    let data = observed(&Incomplete::planted(300, 30, &[0.5], 1.0, 0.8, 4));
     // The cost falls slowly before the noise vanishes.
     assert!(matches!(fit(&data, 10).convergence().stop, StopReason::Overfit | StopReason::NoNoise));
     let on = IncompletePca { method: Method::Ppca, tol: 0.0, max_iter: 500, ..IncompletePca::new(10) };
@@ -116,9 +116,9 @@ fn a_fit_of_more_parameters_than_entries_stops_where_little_is_gained() {
 /// One noise variance for all columns: that of a column of another unit hides the components of the others.
 #[test]
 fn a_column_that_hides_components_is_named() {
-    let holes = Holes::planted(200, 8, &[3.0, 2.0], 0.5, 0.2, 3);
+    let table = Incomplete::planted(200, 8, &[3.0, 2.0], 0.5, 0.2, 3);
     let fit = |factor: f64, scale: bool| {
-        let mut values = holes.with_nan();
+        let mut values = table.with_nan();
         values.iter_mut().skip(4).step_by(8).for_each(|x| *x *= factor);
         let data = Observed::from_dense(&Dense::row_major(&values, 200, 8).unwrap()).unwrap();
         IncompletePca { scale: scale.into(), ..IncompletePca::new(2) }.fit(&data).unwrap().dominant()

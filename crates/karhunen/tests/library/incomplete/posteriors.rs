@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{Method, Regularization};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Run, Weights};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
@@ -20,7 +20,7 @@ struct Optimum {
 #[track_caller]
 fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
     let found = model.convergence();
-    let test = test_rmse(model, &Holes::problem_q());
+    let test = test_rmse(model, &Incomplete::problem_q());
     let name = found.method.name();
     assert!(found.converged(), "{name}: {} iterations", found.trace.len());
     assert!((found.cost - expected.cost).abs() < 1e-6, "{name}: cost {}", found.cost);
@@ -32,7 +32,7 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
 
 #[test]
 fn the_optimum_of_probabilistic_pca_is_found() {
-    let model = strict(Method::Ppca, 2).fit(&observed(&Holes::problem_q())).unwrap();
+    let model = strict(Method::Ppca, 2).fit(&observed(&Incomplete::problem_q())).unwrap();
     let expected = Optimum { cost: 167.891814, rmse: 0.188782883, test_rmse: 0.360595, noise: 0.04767861 };
     assert_optimum(&model, &expected);
 }
@@ -42,7 +42,7 @@ fn the_optimum_of_variational_bayes_with_full_covariances_is_found() {
     let expected = Optimum { cost: 281.173089, rmse: 0.189183083, test_rmse: 0.360951, noise: 0.05643517 };
     for seed in 0..5 {
         let pca = IncompletePca { seed, ..strict(Method::VbFull, 2) };
-        assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
+        assert_optimum(&pca.fit(&observed(&Incomplete::problem_q())).unwrap(), &expected);
     }
 }
 
@@ -51,7 +51,7 @@ fn the_optimum_of_factorial_variational_bayes_is_found() {
     let expected = Optimum { cost: 281.792049, rmse: 0.189168485, test_rmse: 0.360950, noise: 0.05643879 };
     for seed in 0..5 {
         let pca = IncompletePca { seed, ..strict(Method::Vb, 2) };
-        assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
+        assert_optimum(&pca.fit(&observed(&Incomplete::problem_q())).unwrap(), &expected);
     }
 }
 
@@ -59,18 +59,18 @@ fn the_optimum_of_factorial_variational_bayes_is_found() {
 fn the_optimum_of_variational_bayes_with_a_broad_prior_is_found() {
     let expected = Optimum { cost: 350.074149, rmse: 0.188868649, test_rmse: 0.361031, noise: 0.05634468 };
     let pca = IncompletePca { prior_variance: Some(1000.0), ..strict(Method::VbFixed, 2) };
-    assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
+    assert_optimum(&pca.fit(&observed(&Incomplete::problem_q())).unwrap(), &expected);
 }
 
 #[test]
 fn the_optimum_with_learned_variances_is_found() {
-    let holes = Holes::problem_q();
-    let model = strict(Method::Map, 2).fit(&observed(&holes)).unwrap();
+    let table = Incomplete::problem_q();
+    let model = strict(Method::Map, 2).fit(&observed(&table)).unwrap();
     let found = model.convergence();
     assert!((found.cost + 665.912629558).abs() < 2e-8, "{}", found.cost);
     assert!((found.rmse - 0.188661371).abs() < 1e-8, "{}", found.rmse);
     assert!((found.rmse.powi(2) - 0.0355931130).abs() < 1e-8);
-    assert!((test_rmse(&model, &holes) - 0.361802).abs() < 1e-6);
+    assert!((test_rmse(&model, &table) - 0.361802).abs() < 1e-6);
     // v_s = D^2 / n^2.
     for (d, expected) in model.singular_values().iter().zip([0.45778218, 0.21610962]) {
         assert!((d * d / 1600.0 - expected).abs() < 1e-7, "{}", d * d / 1600.0);
@@ -79,8 +79,8 @@ fn the_optimum_with_learned_variances_is_found() {
 
 /// Singular values of centred complete data, and a fit of them.
 fn complete(method: Method, c: usize) -> (Vec<f64>, IncompleteModel) {
-    let holes = Holes::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
-    let x = holes.with_nan();
+    let table = Incomplete::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
+    let x = table.with_nan();
     let dense = Dense::row_major(&x, 50, 9).unwrap();
     let exact = Pca { n_components: karhunen::NComponents::Count(c), ..Pca::default() };
     let exact = exact.fit(&dense, &Weights::default()).unwrap();
@@ -118,7 +118,7 @@ fn complete_data_have_the_closed_form_of_variational_bayes() {
 #[test]
 fn components_without_support_in_the_data_are_pruned() {
     for seed in 0..4 {
-        let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 20 + seed));
+        let data = observed(&Incomplete::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 20 + seed));
         for method in [Method::Vb, Method::VbFull] {
             let pca = IncompletePca { method, seed, ..IncompletePca::new(8) };
             let model = pca.fit(&data).unwrap();
@@ -131,7 +131,7 @@ fn components_without_support_in_the_data_are_pruned() {
 
 #[test]
 fn a_fit_of_noise_alone_reports_a_collapse() {
-    let data = observed(&Holes::planted(100, 30, &[], 1.0, 0.5, 4));
+    let data = observed(&Incomplete::planted(100, 30, &[], 1.0, 0.5, 4));
     let model = IncompletePca { method: Method::Map, ..IncompletePca::new(3) }.fit(&data).unwrap();
     assert_eq!(model.n_components(), 1);
     assert!(model.convergence().reason.contains("collapsed"), "{:?}", model.convergence());
@@ -142,7 +142,7 @@ fn a_fit_of_noise_alone_reports_a_collapse() {
 
 #[test]
 fn posteriors_of_new_rows_equal_those_of_fitted_rows() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();
         let (scores, covariances) = model.transform_with_covariances(&data, &Run::default()).unwrap();
@@ -161,7 +161,7 @@ fn posteriors_of_new_rows_equal_those_of_fitted_rows() {
 
 #[test]
 fn the_automatic_method_follows_the_documented_rule() {
-    let data = observed(&Holes::planted(60, 40, &[3.0, 2.0], 0.5, 0.3, 3));
+    let data = observed(&Incomplete::planted(60, 40, &[3.0, 2.0], 0.5, 0.3, 3));
     let chosen = |pca: IncompletePca| {
         let model = IncompletePca { max_iter: 2, ..pca }.fit(&data).unwrap();
         (model.convergence().method, model.convergence().reason.clone())
@@ -177,7 +177,7 @@ fn the_automatic_method_follows_the_documented_rule() {
 
 #[test]
 fn the_best_posterior_by_held_out_error_is_kept() {
-    let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 7));
+    let data = observed(&Incomplete::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 7));
     for method in [Method::Map, Method::Ppca, Method::Vb, Method::VbFull] {
         let pca = IncompletePca { method, early_stopping: Some(0.05), ..IncompletePca::new(5) };
         let model = pca.fit(&data).unwrap();

@@ -3,13 +3,13 @@
 use karhunen::error::options;
 use karhunen::incomplete::{Duplicates, IncompleteStream, Method, OnlineRule, Triples};
 use karhunen::{Dense, Error, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, test_rmse};
 
 #[test]
 fn predictions_of_pairs_equal_those_of_single_entries() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     for method in [Method::Em, Method::Ridge, Method::Vb, Method::VbFull] {
         let model = IncompletePca { method, ..IncompletePca::new(2) }.fit(&data).unwrap();
         let rows: Vec<i64> = (0..480).map(|e| e / 12).collect();
@@ -34,7 +34,7 @@ fn predictions_of_pairs_equal_those_of_single_entries() {
 
 #[test]
 fn predictions_of_rows_equal_those_of_their_entries() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let model = IncompletePca { tol: 1e-12, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let (scores, covariances) = model.transform_with_covariances(&data, &Run::threads(2)).unwrap();
     assert_eq!(scores, model.transform(&data).unwrap());
@@ -51,7 +51,7 @@ fn predictions_of_rows_equal_those_of_their_entries() {
 
 #[test]
 fn predictions_beyond_range_are_refused() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let model = IncompletePca { method: Method::VbFull, ..IncompletePca::new(2) }.fit(&data).unwrap();
     // A model read from a file may hold any finite numbers.
     let with = |score: f64, loading: f64| {
@@ -84,7 +84,7 @@ fn predictions_beyond_range_are_refused() {
 
 #[test]
 fn predictions_outside_the_data_are_refused() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let model = IncompletePca { error_bars: false, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let predict = |rows: &[i32], columns: &[i32], noise| {
         model.predict_pairs(rows, columns, noise, &Run::default()).unwrap_err()
@@ -102,12 +102,12 @@ fn predictions_outside_the_data_are_refused() {
 #[test]
 fn inactive_components_give_new_rows_zero_scores() {
     for seed in 0..3 {
-        let holes = Holes::planted(20, 5, &[], 20.0, 0.0, seed);
-        let x = holes.with_nan();
+        let table = Incomplete::planted(20, 5, &[], 20.0, 0.0, seed);
+        let x = table.with_nan();
         let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
         for method in [Method::Vb, Method::VbFull] {
             let pca = IncompletePca { method, ..IncompletePca::new(1) };
-            let double = observed(&holes);
+            let double = observed(&table);
             let single = Observed::from_dense(&Dense::row_major(&single, 20, 5).unwrap()).unwrap();
             for (model, again) in [
                 pca.fit(&double).map(|model| (model.clone(), model.transform(&double).unwrap())).unwrap(),
@@ -128,8 +128,8 @@ fn inactive_components_give_new_rows_zero_scores() {
 
 #[test]
 fn weights_of_arrays_equal_those_of_triples() {
-    let holes = Holes::problem_q();
-    let x = holes.with_nan();
+    let table = Incomplete::problem_q();
+    let x = table.with_nan();
     let weights: Vec<f64> = (0..480).map(|e| f64::from(e % 7 * (e % 3))).collect();
     let array = Observed::from_dense_weighted_with(
         &Dense::row_major(&x, 40, 12).unwrap(),
@@ -161,19 +161,19 @@ fn weights_of_arrays_equal_those_of_triples() {
 
 #[test]
 fn a_stream_continues_a_fit() {
-    let holes = Holes::planted(400, 20, &[2.0, 1.5], 0.3, 0.4, 21);
-    let data = observed(&holes);
+    let table = Incomplete::planted(400, 20, &[2.0, 1.5], 0.3, 0.4, 21);
+    let data = observed(&table);
     let model = IncompletePca::new(2).fit(&data).unwrap();
     let mut stream = IncompleteStream::resume(&model);
     assert_eq!(stream.n_samples_seen(), 400);
     stream.partial_fit(&data).unwrap();
-    let after = test_rmse(&stream.finish(&data, &IncompletePca::new(2)).unwrap(), &holes);
-    assert!(after < 1.01 * test_rmse(&model, &holes), "{after}");
+    let after = test_rmse(&stream.finish(&data, &IncompletePca::new(2)).unwrap(), &table);
+    assert!(after < 1.01 * test_rmse(&model, &table), "{after}");
 }
 
 #[test]
 fn a_stream_without_a_mean_keeps_it_at_zero() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let mut stream = IncompleteStream::new(2, 12, OnlineRule::Diagonal, 3).unwrap().without_mean();
     stream.partial_fit(&data).unwrap();
     assert_eq!(stream.mean(), [0.0; 12]);

@@ -4,7 +4,9 @@ use karhunen::diagnostics::{incomplete_r2, r2};
 use karhunen::incomplete::{CrossValidation, MeanMode, Method};
 use karhunen::selection::{Curve, cross_validation, cross_validation_one_error};
 use karhunen::{Dense, IncompletePca, NComponents, Observed, Pca, Run, Weights};
-use karhunen_testkit::{Holes, Rows, SplitMix64, largest, largest_difference, row_major, uniform_weights};
+use karhunen_testkit::{
+    Incomplete, Rows, SplitMix64, largest, largest_difference, row_major, uniform_weights,
+};
 
 use crate::incomplete::fixtures::{Entry, in_random_order, observed};
 
@@ -21,9 +23,9 @@ fn close(what: &str, found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-10 * expected.abs().max(1e-3), "{what}: {found}, not {expected}");
 }
 
-/// A table with holes in several units, and weights of its entries, rows and columns.
+/// A table with missing entries in several units, and weights of its entries, rows and columns.
 struct Weighed {
-    holes: Holes,
+    table: Incomplete,
     entries: Vec<f64>,
     rows: Vec<f64>,
     columns: Vec<f64>,
@@ -35,18 +37,18 @@ fn dense(values: &[f64]) -> Dense<'_, f64> {
 
 impl Weighed {
     fn new() -> Self {
-        let mut holes = Holes::planted(40, 6, &[3.0, 2.0], 0.5, 0.2, 8);
-        for row in &mut holes.complete {
+        let mut table = Incomplete::planted(40, 6, &[3.0, 2.0], 0.5, 0.2, 8);
+        for row in &mut table.complete {
             row.iter_mut().enumerate().for_each(|(j, x)| *x = (*x + 3.0) * 10_f64.powi(j as i32 - 2));
         }
         let entries = uniform_weights(240, 1).iter().map(|w| 0.5 + w).collect();
         let rows = (0..40).map(|i| 1.0 + (i % 3) as f64).collect();
-        Self { holes, entries, rows, columns: vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0] }
+        Self { table, entries, rows, columns: vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0] }
     }
 
     /// The entries without some.
     fn without(&self, aside: &[Entry]) -> Observed<f64> {
-        let mut values = self.holes.with_nan();
+        let mut values = self.table.with_nan();
         aside.iter().for_each(|(row, column, _)| values[row * 6 + column] = f64::NAN);
         let data = Observed::from_dense_weighted(&dense(&values), &dense(&self.entries)).unwrap();
         let data = data.with_sample_weights(&self.rows).unwrap();
@@ -176,9 +178,9 @@ fn about_zero(weighed: &Weighed, entries: &[Entry], j: usize) -> f64 {
 /// Rows of a rank with noise of deviation one half, without missing entries, far from zero.
 fn complete(rank: usize, seed: u64) -> Rows {
     let sizes = [4.0, 3.0, 2.5, 2.0];
-    let holes = Holes::planted(60, 12, &sizes[..rank], 0.5, 0.0, seed);
+    let planted = Incomplete::planted(60, 12, &sizes[..rank], 0.5, 0.0, seed);
     let shifted = |row: &Vec<f64>| row.iter().enumerate().map(|(j, x)| x + 10.0 * j as f64).collect();
-    holes.complete.iter().map(shifted).collect()
+    planted.complete.iter().map(shifted).collect()
 }
 
 fn entries_of(rows: &Rows) -> Observed<f64> {
@@ -289,10 +291,10 @@ fn units_change_no_relative_error_of_scaled_data() {
 
 #[test]
 fn a_constant_feature_and_one_that_no_fold_holds_out_have_no_share() {
-    let mut holes = Holes::planted(30, 5, &[3.0], 0.5, 0.1, 2);
-    holes.complete.iter_mut().for_each(|row| row[1] = 7.0);
+    let mut planted = Incomplete::planted(30, 5, &[3.0], 0.5, 0.1, 2);
+    planted.complete.iter_mut().for_each(|row| row[1] = 7.0);
     // The last column has a single entry, which stays.
-    let mut values = holes.with_nan();
+    let mut values = planted.with_nan();
     (0..30).for_each(|i| values[i * 5 + 4] = if i == 3 { 1.0 } else { f64::NAN });
     let data = Observed::from_dense(&Dense::row_major(&values, 30, 5).unwrap()).unwrap();
     let table = grid([1]).run(&em(true), &data, &Run::default()).unwrap();
@@ -310,7 +312,7 @@ fn a_constant_feature_and_one_that_no_fold_holds_out_have_no_share() {
 #[test]
 fn early_penalties_of_a_number_give_way_to_better_ones() {
     use karhunen::incomplete::Regularization::Ridge;
-    let data = observed(&Holes::planted(60, 8, &[3.0, 2.0], 0.5, 0.2, 6));
+    let data = observed(&Incomplete::planted(60, 8, &[3.0, 2.0], 0.5, 0.2, 6));
     let pca = IncompletePca { method: Method::Als, ..IncompletePca::default() };
     let both = CrossValidation { regularization: vec![Ridge(200.0), Ridge(0.5)], ..grid([2]) };
     let one = CrossValidation { regularization: vec![Ridge(0.5)], ..grid([2]) };

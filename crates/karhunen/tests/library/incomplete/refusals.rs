@@ -4,13 +4,13 @@ use karhunen::incomplete::{
     Duplicates, FitContext, MeanMode, MeanPrior, Method, OnlineRule, Regularization, Start, Triples,
 };
 use karhunen::{Dense, Error, IncompletePca, Matrix, Observed, Run, Sparse};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::observed;
 
 #[track_caller]
 fn refused(pca: IncompletePca, message: &str) {
-    let error = pca.fit(&observed(&Holes::problem_q())).unwrap_err();
+    let error = pca.fit(&observed(&Incomplete::problem_q())).unwrap_err();
     assert!(error.to_string().contains(message), "{error}");
 }
 
@@ -34,7 +34,7 @@ fn options_outside_their_rules_are_refused() {
     refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = 1 ");
     refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = NaN ");
     refused(IncompletePca { n_starts: Some(0), ..ok.clone() }, "n_starts = 0");
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let error = ok.fit_with(&data, &FitContext::default(), &Run::threads(0)).unwrap_err();
     assert!(error.to_string().contains("n_threads = 0"), "{error}");
     refused(IncompletePca { regularization: Some(Regularization::Ridge(-1.0)), ..ok.clone() }, "positive");
@@ -84,7 +84,7 @@ fn options_without_use_are_refused() {
 
 #[test]
 fn starts_of_the_wrong_shape_are_refused() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let start = Start { loadings: Matrix::zeros(12, 2), scores: Matrix::zeros(40, 2), mean: None };
     let fit = |start: &Start| {
         let context = FitContext { start: Some(start), ..FitContext::default() };

@@ -4,7 +4,7 @@ use karhunen::incomplete::{
     CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Run, Weights};
-use karhunen_testkit::{Holes, SplitMix64};
+use karhunen_testkit::{Incomplete, SplitMix64};
 
 use crate::incomplete::fixtures::{add_row_offsets, observed, test_rmse};
 
@@ -19,10 +19,10 @@ const LEAST_SQUARES: [Method; 7] = [
 ];
 
 /// Planted components, and row offsets of standard deviation `level`.
-fn planted((n, p): (usize, usize), level: f64, missing: f64, seed: u64) -> Holes {
-    let mut holes = Holes::planted(n, p, &[2.0, 1.0], 0.5, missing, seed);
-    add_row_offsets(&mut holes, level, seed);
-    holes
+fn planted((n, p): (usize, usize), level: f64, missing: f64, seed: u64) -> Incomplete {
+    let mut table = Incomplete::planted(n, p, &[2.0, 1.0], 0.5, missing, seed);
+    add_row_offsets(&mut table, level, seed);
+    table
 }
 
 fn options(method: Method) -> IncompletePca {
@@ -55,12 +55,12 @@ fn solve(mut g: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
 
 /// The minimum of `F` by alternating dense solutions, with a ridge of the factors and the penalty `pull` of the
 /// offsets.
-fn oracle(holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64 {
-    (0..4).map(|seed| oracle_from(seed, holes, c, ridge, pull)).fold(f64::INFINITY, f64::min)
+fn oracle(table: &Incomplete, c: usize, ridge: f64, pull: f64) -> f64 {
+    (0..4).map(|seed| oracle_from(seed, table, c, ridge, pull)).fold(f64::INFINITY, f64::min)
 }
 
-fn oracle_from(seed: u64, holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64 {
-    let ((n, p), entries) = (holes.shape(), holes.entries(true));
+fn oracle_from(seed: u64, table: &Incomplete, c: usize, ridge: f64, pull: f64) -> f64 {
+    let ((n, p), entries) = (table.shape(), table.entries(true));
     let mut rng = SplitMix64::new(seed);
     // Rows (a, 1, mu) and (s, b, 1).
     let mut a: Vec<Vec<f64>> = rng.normals(p, c).into_iter().map(|r| [r, vec![1.0, 0.0]].concat()).collect();
@@ -118,19 +118,19 @@ fn oracle_from(seed: u64, holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64
 
 #[test]
 fn least_squares_fits_agree_with_the_oracle() {
-    let holes = planted((30, 9), 1.0, 0.2, 3);
-    let expected = oracle(&holes, 2, 0.0, 0.0);
+    let table = planted((30, 9), 1.0, 0.2, 3);
+    let expected = oracle(&table, 2, 0.0, 0.0);
     for method in LEAST_SQUARES {
         let pca = IncompletePca { tol: 1e-14, max_iter: 200_000, n_starts: Some(2), ..options(method) };
-        let cost = pca.fit(&observed(&holes)).unwrap().convergence().cost;
+        let cost = pca.fit(&observed(&table)).unwrap().convergence().cost;
         assert!((cost / expected - 1.0).abs() < 1e-8, "{}: {cost} instead of {expected}", method.name());
     }
 }
 
 /// Penalty of offsets under a ridge, from its definition: the penalty of a component with the norm of all offsets,
 /// or the shrinkage that the data imply.
-fn penalty_of(holes: &Holes, ridge: f64) -> f64 {
-    let ((n, p), entries) = (holes.shape(), holes.entries(true));
+fn penalty_of(table: &Incomplete, ridge: f64) -> f64 {
+    let ((n, p), entries) = (table.shape(), table.entries(true));
     let mean = |i: usize| {
         let of: Vec<f64> = entries.iter().filter(|e| e.1 == i).map(|e| e.2).collect();
         of.iter().sum::<f64>() / of.len() as f64
@@ -152,9 +152,9 @@ fn penalty_of(holes: &Holes, ridge: f64) -> f64 {
 
 #[test]
 fn ridge_fits_agree_with_the_oracle() {
-    let holes = planted((30, 9), 1.0, 0.3, 4);
-    let pull = penalty_of(&holes, 1.5);
-    let expected = oracle(&holes, 2, 1.5, pull);
+    let table = planted((30, 9), 1.0, 0.3, 4);
+    let pull = penalty_of(&table, 1.5);
+    let expected = oracle(&table, 2, 1.5, pull);
     for method in [
         Method::Als,
         Method::Ridge,
@@ -167,7 +167,7 @@ fn ridge_fits_agree_with_the_oracle() {
     ] {
         let regularization = Some(Regularization::Ridge(1.5));
         let pca = IncompletePca { regularization, tol: 1e-14, max_iter: 200_000, ..options(method) };
-        let cost = pca.fit(&observed(&holes)).unwrap().convergence().cost;
+        let cost = pca.fit(&observed(&table)).unwrap().convergence().cost;
         assert!(
             (cost / expected - 1.0).abs() < 1e-9,
             "{}: {cost} instead of {expected} ({pull})",
@@ -178,9 +178,9 @@ fn ridge_fits_agree_with_the_oracle() {
 
 #[test]
 fn complete_data_have_the_components_of_centred_rows() {
-    let holes = planted((50, 9), 2.0, 0.0, 5);
-    let mut x = holes.with_nan();
-    let data = observed(&holes);
+    let table = planted((50, 9), 2.0, 0.0, 5);
+    let mut x = table.with_nan();
+    let data = observed(&table);
     let means: Vec<f64> = x.chunks(9).map(|row| row.iter().sum::<f64>() / 9.0).collect();
     let total = means.iter().sum::<f64>() / 50.0;
     x.chunks_mut(9).zip(&means).for_each(|(row, m)| row.iter_mut().for_each(|x| *x -= m));
@@ -231,10 +231,10 @@ fn the_cost_never_rises() {
 
 #[test]
 fn planted_offsets_are_found_and_reduce_the_error() {
-    let holes = planted((300, 30), 1.5, 0.6, 6);
-    let data = observed(&holes);
+    let table = planted((300, 30), 1.5, 0.6, 6);
+    let data = observed(&table);
     // The offset of a row is the mean of its noise-free values, components included.
-    let levels: Vec<f64> = holes.noise_free.iter().map(|row| row.iter().sum::<f64>() / 30.0).collect();
+    let levels: Vec<f64> = table.noise_free.iter().map(|row| row.iter().sum::<f64>() / 30.0).collect();
     let mean = levels.iter().sum::<f64>() / 300.0;
     for method in Method::ALL {
         let with = options(method).fit(&data).unwrap();
@@ -242,15 +242,15 @@ fn planted_offsets_are_found_and_reduce_the_error() {
         let away = offsets(&with).iter().zip(&levels).map(|(b, level)| (b - level + mean).powi(2));
         let error = (away.sum::<f64>() / 300.0).sqrt();
         assert!(error < 0.45, "{}: {error}", method.name());
-        let (with, without) = (test_rmse(&with, &holes), test_rmse(&without, &holes));
+        let (with, without) = (test_rmse(&with, &table), test_rmse(&without, &table));
         assert!(with < 0.8 && with < 0.8 * without, "{}: {with} and {without}", method.name());
     }
 }
 
 #[test]
 fn offsets_and_components_sum_to_zero_and_fitted_rows_transform_to_their_scores() {
-    let holes = planted((80, 15), 1.0, 0.2, 7);
-    let data = observed(&holes);
+    let table = planted((80, 15), 1.0, 0.2, 7);
+    let data = observed(&table);
     let weights: Vec<f64> = (0..80).map(|j| [1.0, 0.5, 2.0][j % 3]).collect();
     for method in Method::ALL {
         for weights in [None, Some(&weights)].into_iter().filter(|w| method != Method::Online || w.is_none())
@@ -310,13 +310,13 @@ fn predictions_equal_the_sum_of_mean_offset_and_components() {
 
 #[test]
 fn rows_without_entries_have_no_offset() {
-    let mut holes = planted((40, 10), 1.0, 0.3, 9);
-    holes.observed[7].fill(false);
+    let mut table = planted((40, 10), 1.0, 0.3, 9);
+    table.observed[7].fill(false);
     // A row of one entry, and an empty column.
-    holes.observed[8].fill(false);
-    holes.observed[8][3] = true;
-    holes.observed.iter_mut().for_each(|row| row[5] = false);
-    let data = observed(&holes);
+    table.observed[8].fill(false);
+    table.observed[8][3] = true;
+    table.observed.iter_mut().for_each(|row| row[5] = false);
+    let data = observed(&table);
     for method in Method::ALL {
         let (model, name) = (options(method).fit(&data).unwrap(), method.name());
         assert!(offsets(&model)[7].abs() < 0.02, "{name}: {}", offsets(&model)[7]);
@@ -330,13 +330,13 @@ fn rows_without_entries_have_no_offset() {
 #[test]
 #[ignore = "seconds: cargo xtask test slow"]
 fn given_means_and_no_means_are_obeyed() {
-    let holes = planted((60, 10), 1.0, 0.3, 10);
-    let data = observed(&holes);
+    let table = planted((60, 10), 1.0, 0.3, 10);
+    let data = observed(&table);
     for method in Method::ALL {
         for mean in [MeanMode::None, MeanMode::Fixed] {
             let n_components = if mean == MeanMode::None { 3 } else { 2 };
             let model = IncompletePca { mean, n_components, seed: 1, ..options(method) }.fit(&data).unwrap();
-            let error = test_rmse(&model, &holes);
+            let error = test_rmse(&model, &table);
             assert!(error < 1.6, "{} {mean:?}: {error}", method.name());
         }
     }
@@ -364,16 +364,16 @@ fn row_offsets_equal_one_more_component_of_ones() {
 
 #[test]
 fn weights_equal_repeated_rows_and_entries() {
-    let holes = planted((40, 12), 1.0, 0.15, 11);
+    let table = planted((40, 12), 1.0, 0.15, 11);
     let weights: Vec<f64> = (0..40).map(|j| [1.0, 3.0, 2.0][j % 3]).collect();
     let rows: Vec<usize> = (0..40).flat_map(|j| vec![j; weights[j] as usize]).collect();
     let pick = |x: &Vec<Vec<f64>>| rows.iter().map(|j| x[*j].clone()).collect();
-    let repeated = Holes {
-        complete: pick(&holes.complete),
-        noise_free: pick(&holes.noise_free),
-        observed: rows.iter().map(|j| holes.observed[*j].clone()).collect(),
+    let repeated = Incomplete {
+        complete: pick(&table.complete),
+        noise_free: pick(&table.noise_free),
+        observed: rows.iter().map(|j| table.observed[*j].clone()).collect(),
     };
-    let (weighted, repeated) = (observed(&holes).with_sample_weights(&weights).unwrap(), observed(&repeated));
+    let (weighted, repeated) = (observed(&table).with_sample_weights(&weights).unwrap(), observed(&repeated));
     for method in Method::ALL.into_iter().filter(|method| *method != Method::Online) {
         let pca = IncompletePca { tol: 1e-13, max_iter: 20_000, ..options(method) };
         let (x, y) = (pca.fit(&weighted).unwrap(), pca.fit(&repeated).unwrap());
@@ -394,8 +394,8 @@ fn weights_equal_repeated_rows_and_entries() {
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
-    let holes = planted((200, 40), 1.0, 0.4, 12);
-    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let table = planted((200, 40), 1.0, 0.4, 12);
+    let single: Vec<f32> = table.with_nan().iter().map(|x| *x as f32).collect();
     let data = Observed::from_dense(&Dense::row_major(&single, 200, 40).unwrap()).unwrap();
     for method in Method::ALL {
         let of = |n_threads| {
@@ -422,8 +422,8 @@ fn cross_validation_prefers_offsets_if_planted() {
 
 #[test]
 fn streams_learn_offsets() {
-    let holes = planted((200, 12), 2.0, 0.3, 14);
-    let data = observed(&holes);
+    let table = planted((200, 12), 2.0, 0.3, 14);
+    let data = observed(&table);
     for rule in [OnlineRule::Diagonal, OnlineRule::Rls, OnlineRule::Oja] {
         let learn = |mut stream: IncompleteStream| {
             (0..40).for_each(|_| stream.partial_fit(&data).unwrap());
@@ -432,7 +432,7 @@ fn streams_learn_offsets() {
         let stream = IncompleteStream::new(2, 12, rule, 0).unwrap();
         let (without, with) = (learn(stream.clone()), learn(stream.with_row_offsets()));
         assert_eq!((without.row_offsets(), with.row_offsets().map(<[f64]>::len)), (None, Some(200)));
-        let (without, with) = (test_rmse(&without, &holes), test_rmse(&with, &holes));
+        let (without, with) = (test_rmse(&without, &table), test_rmse(&with, &table));
         assert!(with < 0.9 && with < 0.9 * without, "{rule:?}: {with} and {without}");
     }
 }

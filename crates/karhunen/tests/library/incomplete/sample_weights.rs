@@ -4,26 +4,26 @@ use karhunen::incomplete::{
     CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
 use karhunen::{IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, largest};
+use karhunen_testkit::{Incomplete, largest};
 
 use crate::incomplete::fixtures::observed;
 
-fn problem() -> Holes {
-    Holes::planted(60, 12, &[3.0, 2.0], 0.5, 0.3, 8)
+fn problem() -> Incomplete {
+    Incomplete::planted(60, 12, &[3.0, 2.0], 0.5, 0.3, 8)
 }
 
 fn weights() -> Vec<f64> {
     (0..60).map(|j| [1.0, 3.0, 2.0, 1.0, 4.0][j % 5]).collect()
 }
 
-/// The rows of `holes`, repeated by their weights.
-fn repeated(holes: &Holes, weights: &[f64]) -> (Holes, Vec<usize>) {
+/// The rows of `table`, repeated by their weights.
+fn repeated(table: &Incomplete, weights: &[f64]) -> (Incomplete, Vec<usize>) {
     let rows: Vec<usize> = (0..weights.len()).flat_map(|j| vec![j; weights[j] as usize]).collect();
     let pick = |x: &Vec<Vec<f64>>| rows.iter().map(|j| x[*j].clone()).collect();
-    let repeated = Holes {
-        complete: pick(&holes.complete),
-        noise_free: pick(&holes.noise_free),
-        observed: rows.iter().map(|j| holes.observed[*j].clone()).collect(),
+    let repeated = Incomplete {
+        complete: pick(&table.complete),
+        noise_free: pick(&table.noise_free),
+        observed: rows.iter().map(|j| table.observed[*j].clone()).collect(),
     };
     (repeated, rows)
 }
@@ -121,10 +121,10 @@ fn integer_weights_equal_repeated_rows_with_penalties_priors_and_fixed_means() {
 
 #[test]
 fn rows_of_weight_zero_are_ignored_and_scored() {
-    let holes = problem();
+    let table = problem();
     let weights: Vec<f64> = (0..60).map(|j| [1.0, 0.0, 2.0][j % 3]).collect();
-    let (expanded, rows) = repeated(&holes, &weights);
-    let weighted = observed(&holes).with_sample_weights(&weights).unwrap();
+    let (expanded, rows) = repeated(&table, &weights);
+    let weighted = observed(&table).with_sample_weights(&weights).unwrap();
     for method in [Method::Em, Method::Cg, Method::VbFull, Method::Soft] {
         let (x, y) =
             (options(method).fit(&weighted).unwrap(), options(method).fit(&observed(&expanded)).unwrap());
@@ -137,10 +137,10 @@ fn rows_of_weight_zero_are_ignored_and_scored() {
     }
     let without: Vec<usize> = (0..60).filter(|j| j % 3 != 1).collect();
     let pick = |x: &Vec<Vec<f64>>| without.iter().map(|j| x[*j].clone()).collect();
-    let rest = Holes {
-        complete: pick(&holes.complete),
-        noise_free: pick(&holes.noise_free),
-        observed: without.iter().map(|j| holes.observed[*j].clone()).collect(),
+    let rest = Incomplete {
+        complete: pick(&table.complete),
+        noise_free: pick(&table.noise_free),
+        observed: without.iter().map(|j| table.observed[*j].clone()).collect(),
     };
     let kept: Vec<f64> = without.iter().map(|j| weights[*j]).collect();
     let rest = observed(&rest).with_sample_weights(&kept).unwrap();

@@ -5,29 +5,29 @@ use karhunen::incomplete::{
 };
 use karhunen::pca::Scaling;
 use karhunen::{Dense, Error, IncompleteModel, IncompletePca, NComponents, Observed, Pca, Run, Weights};
-use karhunen_testkit::{Holes, largest, largest_difference, row_major, uniform_weights};
+use karhunen_testkit::{Incomplete, largest, largest_difference, row_major, uniform_weights};
 
 use crate::incomplete::fixtures::observed;
 
 const SHAPE: (usize, usize) = (60, 8);
 
 /// Entries whose columns have units from 1e-3 to 1e4, and are far from zero.
-fn problem() -> Holes {
-    let mut holes = Holes::planted(SHAPE.0, SHAPE.1, &[3.0, 2.0], 0.5, 0.3, 21);
+fn problem() -> Incomplete {
+    let mut table = Incomplete::planted(SHAPE.0, SHAPE.1, &[3.0, 2.0], 0.5, 0.3, 21);
     let unit = |j: usize| 10_f64.powi(j as i32 - 3);
-    for rows in [&mut holes.complete, &mut holes.noise_free] {
+    for rows in [&mut table.complete, &mut table.noise_free] {
         for row in rows {
             row.iter_mut().enumerate().for_each(|(j, x)| *x = (*x + 5.0) * unit(j));
         }
     }
-    holes
+    table
 }
 
 /// Standard deviations of the observed entries, by their definition.
-fn deviations(holes: &Holes, about_mean: bool) -> Vec<f64> {
+fn deviations(table: &Incomplete, about_mean: bool) -> Vec<f64> {
     let mut found = Vec::new();
     for j in 0..SHAPE.1 {
-        let seen = holes.entries(true).into_iter().filter(|(_, column, _)| *column == j);
+        let seen = table.entries(true).into_iter().filter(|(_, column, _)| *column == j);
         let values: Vec<f64> = seen.map(|(_, _, value)| value).collect();
         let n = values.len() as f64;
         let mean = if about_mean { values.iter().sum::<f64>() / n } else { 0.0 };
@@ -37,12 +37,12 @@ fn deviations(holes: &Holes, about_mean: bool) -> Vec<f64> {
 }
 
 /// The entries times a factor of each column.
-fn multiplied(holes: &Holes, factors: &[f64]) -> Holes {
-    let mut holes = holes.clone();
-    for row in &mut holes.complete {
+fn multiplied(table: &Incomplete, factors: &[f64]) -> Incomplete {
+    let mut table = table.clone();
+    for row in &mut table.complete {
         row.iter_mut().zip(factors).for_each(|(x, factor)| *x *= factor);
     }
-    holes
+    table
 }
 
 fn feature_weights() -> Vec<f64> {
@@ -76,11 +76,11 @@ fn same_in_units(what: &str, scaled: &IncompleteModel, multiplied: &IncompleteMo
 
 #[test]
 fn every_method_fits_the_entries_over_their_deviations() {
-    let holes = problem();
-    let (data, weights) = (observed(&holes), feature_weights());
+    let table = problem();
+    let (data, weights) = (observed(&table), feature_weights());
     for method in Method::ALL {
         for (scale, weighted) in [(true, false), (false, true), (true, true)] {
-            let d = if scale { deviations(&holes, true) } else { vec![1.0; SHAPE.1] };
+            let d = if scale { deviations(&table, true) } else { vec![1.0; SHAPE.1] };
             let weight = |j: usize| if weighted { weights[j] } else { 1.0 };
             let factors: Vec<f64> = (0..SHAPE.1).map(|j| weight(j).sqrt() / d[j]).collect();
             let pca = IncompletePca { method, scale: scale.into(), max_iter: 15, ..IncompletePca::new(2) };
@@ -88,7 +88,7 @@ fn every_method_fits_the_entries_over_their_deviations() {
                 if weighted { data.clone().with_feature_weights(&weights).unwrap() } else { data.clone() };
             let found = pca.fit(&data).unwrap();
             let plain = IncompletePca { scale: false.into(), ..pca };
-            let expected = plain.fit(&observed(&multiplied(&holes, &factors))).unwrap();
+            let expected = plain.fit(&observed(&multiplied(&table, &factors))).unwrap();
             same_in_units(&format!("{method:?} {scale} {weighted}"), &found, &expected, &factors);
             assert_eq!(found.scale().is_some(), scale);
             assert_eq!(found.feature_weights().is_some(), weighted);
@@ -98,8 +98,8 @@ fn every_method_fits_the_entries_over_their_deviations() {
 
 #[test]
 fn complete_data_have_the_components_of_complete_pca() {
-    let holes = Holes { observed: vec![vec![true; SHAPE.1]; SHAPE.0], ..problem() };
-    let values = row_major(&holes.complete);
+    let table = Incomplete { observed: vec![vec![true; SHAPE.1]; SHAPE.0], ..problem() };
+    let values = row_major(&table.complete);
     let dense = Dense::row_major(&values, SHAPE.0, SHAPE.1).unwrap();
     let (features, counts) = (feature_weights(), (0..SHAPE.0).map(|i| (i % 3) as f64).collect::<Vec<_>>());
     for center in [true, false] {
@@ -113,7 +113,7 @@ fn complete_data_have_the_components_of_complete_pca() {
         }
         .fit(&dense, &weights)
         .unwrap();
-        let data = observed(&holes).with_sample_weights(&counts).unwrap();
+        let data = observed(&table).with_sample_weights(&counts).unwrap();
         let data = data.with_feature_weights(&features).unwrap();
         let method = Method::Em;
         let pca = IncompletePca {
@@ -144,12 +144,12 @@ fn complete_data_have_the_components_of_complete_pca() {
 
 #[test]
 fn units_of_the_columns_change_nothing() {
-    let holes = problem();
+    let table = problem();
     let unit: Vec<f64> = (0..SHAPE.1).map(|j| [1e-100, 1.0, 1e150, -3.0][j % 4]).collect();
     let pca =
         IncompletePca { method: Method::VbFull, scale: true.into(), max_iter: 30, ..IncompletePca::new(2) };
-    let one = pca.fit(&observed(&holes)).unwrap();
-    let other = pca.fit(&observed(&multiplied(&holes, &unit))).unwrap();
+    let one = pca.fit(&observed(&table)).unwrap();
+    let other = pca.fit(&observed(&multiplied(&table, &unit))).unwrap();
     same("variances", other.explained_variance(), one.explained_variance());
     for (j, unit) in unit.iter().enumerate() {
         let (a, b) = (one.predict(3, j).unwrap(), other.predict(3, j).unwrap());
@@ -158,8 +158,8 @@ fn units_of_the_columns_change_nothing() {
     }
     // Errors of held-out entries are those of scaled entries.
     let cross = CrossValidation { n_components: vec![1, 2], ..CrossValidation::default() };
-    let table = |holes: &Holes| cross.run(&pca, &observed(holes), &Run::default()).unwrap();
-    let (a, b) = (table(&holes), table(&multiplied(&holes, &unit)));
+    let validated = |table: &Incomplete| cross.run(&pca, &observed(table), &Run::default()).unwrap();
+    let (a, b) = (validated(&table), validated(&multiplied(&table, &unit)));
     for (a, b) in a.choices().iter().zip(b.choices()) {
         // The start is random, and the sign of a column changes its path.
         assert!((a.mean / b.mean - 1.0).abs() < 0.01 && a.mean < 1.5, "{} {}", a.mean, b.mean);
@@ -168,12 +168,12 @@ fn units_of_the_columns_change_nothing() {
 
 #[test]
 fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
-    let holes = problem();
-    let d = deviations(&holes, true);
+    let table = problem();
+    let d = deviations(&table, true);
     let factors: Vec<f64> = d.iter().map(|d| 1.0 / d).collect();
     let pca =
         IncompletePca { method: Method::Ppca, scale: true.into(), max_iter: 40, ..IncompletePca::new(2) };
-    let (data, inner) = (observed(&holes), observed(&multiplied(&holes, &factors)));
+    let (data, inner) = (observed(&table), observed(&multiplied(&table, &factors)));
     let found = pca.fit(&data).unwrap();
     let expected = IncompletePca { scale: false.into(), ..pca }.fit(&inner).unwrap();
     same(
@@ -196,8 +196,8 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
     let (filled, inner_filled) = (found.impute(&data).unwrap(), expected.impute(&inner).unwrap());
     for i in 0..SHAPE.0 {
         for j in 0..SHAPE.1 {
-            if holes.observed[i][j] {
-                assert_eq!(filled[(i, j)], holes.complete[i][j]);
+            if table.observed[i][j] {
+                assert_eq!(filled[(i, j)], table.complete[i][j]);
             }
             same("fill", &[filled[(i, j)] / d[j]], &[inner_filled[(i, j)]]);
         }
@@ -211,10 +211,10 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
 
 #[test]
 fn a_stream_goes_on_in_the_units_of_its_model() {
-    let holes = problem();
-    let factors: Vec<f64> = deviations(&holes, true).iter().map(|d| 1.0 / d).collect();
+    let table = problem();
+    let factors: Vec<f64> = deviations(&table, true).iter().map(|d| 1.0 / d).collect();
     let pca = IncompletePca { method: Method::Em, scale: true.into(), max_iter: 30, ..IncompletePca::new(2) };
-    let (data, inner) = (observed(&holes), observed(&multiplied(&holes, &factors)));
+    let (data, inner) = (observed(&table), observed(&multiplied(&table, &factors)));
     let plain = IncompletePca { scale: false.into(), ..pca.clone() };
     let mut stream = IncompleteStream::resume(&pca.fit(&data).unwrap());
     let mut expected = IncompleteStream::resume(&plain.fit(&inner).unwrap());
@@ -232,8 +232,8 @@ fn a_stream_goes_on_in_the_units_of_its_model() {
 
 #[test]
 fn starts_have_means_in_the_units_of_the_data() {
-    let holes = problem();
-    let data = observed(&holes);
+    let table = problem();
+    let data = observed(&table);
     let pca = IncompletePca { method: Method::Em, scale: true.into(), tol: 1e-12, ..IncompletePca::new(2) };
     let model = pca.fit(&data).unwrap();
     let start = Start {
@@ -250,41 +250,41 @@ fn starts_have_means_in_the_units_of_the_data() {
 
 #[test]
 fn columns_without_a_deviation_keep_their_units() {
-    let mut holes = problem();
-    for (i, row) in holes.complete.iter_mut().enumerate() {
+    let mut table = problem();
+    for (i, row) in table.complete.iter_mut().enumerate() {
         row[2] = 0.1;
-        holes.observed[i][5] = i == 4;
+        table.observed[i][5] = i == 4;
     }
     let pca = IncompletePca { method: Method::VbFull, scale: true.into(), ..IncompletePca::new(2) };
-    let model = pca.fit(&observed(&holes)).unwrap();
+    let model = pca.fit(&observed(&table)).unwrap();
     assert_eq!(model.scale().unwrap()[2], 1.0);
     assert_eq!(model.scale().unwrap()[5], 1.0);
     assert!((model.predict(7, 2).unwrap().value - 0.1).abs() < 1e-6);
     // About zero a constant has a deviation.
-    let model = IncompletePca { mean: MeanMode::None, ..pca }.fit(&observed(&holes)).unwrap();
-    let n = holes.observed.iter().filter(|row| row[2]).count() as f64;
+    let model = IncompletePca { mean: MeanMode::None, ..pca }.fit(&observed(&table)).unwrap();
+    let n = table.observed.iter().filter(|row| row[2]).count() as f64;
     same("deviation about zero", &model.scale().unwrap()[2..3], &[0.1 * (n / (n - 1.0)).sqrt()]);
 }
 
 #[test]
 fn rows_of_weight_zero_and_entry_weights_count_as_they_say() {
-    let holes = problem();
-    let data = observed(&holes);
+    let table = problem();
+    let data = observed(&table);
     let mut counts = vec![1.0; SHAPE.0];
     counts[..20].fill(0.0);
     let pca = IncompletePca { method: Method::Em, scale: true.into(), max_iter: 40, ..IncompletePca::new(2) };
     let weighted = pca.fit(&data.clone().with_sample_weights(&counts).unwrap()).unwrap();
-    let fewer = Holes {
-        complete: holes.complete[20..].to_vec(),
-        noise_free: holes.noise_free[20..].to_vec(),
-        observed: holes.observed[20..].to_vec(),
+    let fewer = Incomplete {
+        complete: table.complete[20..].to_vec(),
+        noise_free: table.noise_free[20..].to_vec(),
+        observed: table.observed[20..].to_vec(),
     };
     let expected = pca.fit(&observed(&fewer)).unwrap();
     same("scale", weighted.scale().unwrap(), expected.scale().unwrap());
     same("variances", weighted.explained_variance(), expected.explained_variance());
     assert_eq!(weighted.n_samples(), SHAPE.0);
     // A common factor of all entry weights does not change the deviations.
-    let entries = holes.entries(true);
+    let entries = table.entries(true);
     let rows: Vec<u32> = entries.iter().map(|(i, ..)| *i as u32).collect();
     let columns: Vec<u32> = entries.iter().map(|(_, j, _)| *j as u32).collect();
     let values: Vec<f64> = entries.iter().map(|(.., x)| *x).collect();
@@ -319,20 +319,20 @@ fn unsuitable_options_are_named() {
 }
 
 /// Counts 0, 1, 2 of alleles of several frequencies, a fifth of them missing.
-fn genotypes() -> Holes {
-    let mut holes = Holes::planted(SHAPE.0, SHAPE.1, &[3.0, 2.0], 0.5, 0.2, 22);
-    for row in &mut holes.complete {
+fn genotypes() -> Incomplete {
+    let mut table = Incomplete::planted(SHAPE.0, SHAPE.1, &[3.0, 2.0], 0.5, 0.2, 22);
+    for row in &mut table.complete {
         row.iter_mut()
             .enumerate()
             .for_each(|(j, x)| *x = (1.0 + *x / 3.0 - j as f64 / 8.0).round().clamp(0.0, 2.0));
     }
-    holes
+    table
 }
 
 /// The divisors of other rules, by their definitions.
-fn divisors(holes: &Holes, scaling: &Scaling) -> Vec<f64> {
+fn divisors(table: &Incomplete, scaling: &Scaling) -> Vec<f64> {
     let column = |j: usize| -> Vec<f64> {
-        holes
+        table
             .entries(true)
             .into_iter()
             .filter(|(_, column, _)| *column == j)
@@ -344,7 +344,7 @@ fn divisors(holes: &Holes, scaling: &Scaling) -> Vec<f64> {
             let values = column(j);
             let f = values.iter().sum::<f64>() / values.len() as f64 / 2.0;
             match scaling {
-                Scaling::Pareto => deviations(holes, true)[j].sqrt(),
+                Scaling::Pareto => deviations(table, true)[j].sqrt(),
                 Scaling::Range => {
                     largest(values.iter().copied()) + largest(values.iter().map(|x| 100.0 - x)) - 100.0
                 }
@@ -358,11 +358,11 @@ fn divisors(holes: &Holes, scaling: &Scaling) -> Vec<f64> {
 
 #[test]
 fn other_rules_divide_by_their_measure_of_the_observed_entries() {
-    let holes = genotypes();
-    let data = observed(&holes);
+    let table = genotypes();
+    let data = observed(&table);
     let given = Scaling::Given((0..SHAPE.1).map(|j| 0.5 + j as f64).collect());
     for scaling in [Scaling::Pareto, Scaling::Range, Scaling::Binomial, given] {
-        let d = divisors(&holes, &scaling);
+        let d = divisors(&table, &scaling);
         let factors = d.iter().map(|d| 1.0 / d).collect::<Vec<_>>();
         for method in [Method::VbFull, Method::Em] {
             let what = format!("{scaling:?} {method:?}");
@@ -373,7 +373,7 @@ fn other_rules_divide_by_their_measure_of_the_observed_entries() {
             same_in_units(
                 &what,
                 &found,
-                &plain.fit(&observed(&multiplied(&holes, &factors))).unwrap(),
+                &plain.fit(&observed(&multiplied(&table, &factors))).unwrap(),
                 &factors,
             );
         }
@@ -382,14 +382,14 @@ fn other_rules_divide_by_their_measure_of_the_observed_entries() {
 
 #[test]
 fn complete_genotypes_have_the_scales_of_complete_pca() {
-    let holes = Holes { observed: vec![vec![true; SHAPE.1]; SHAPE.0], ..genotypes() };
-    let values = row_major(&holes.complete);
+    let table = Incomplete { observed: vec![vec![true; SHAPE.1]; SHAPE.0], ..genotypes() };
+    let values = row_major(&table.complete);
     let dense = Dense::row_major(&values, SHAPE.0, SHAPE.1).unwrap();
     for scaling in [Scaling::Pareto, Scaling::Range, Scaling::Binomial] {
         let expected =
             Pca { scale: scaling.clone(), ..Pca::new(2) }.fit(&dense, &Weights::default()).unwrap();
         let pca = IncompletePca { method: Method::Em, scale: scaling, tol: 1e-14, ..IncompletePca::new(2) };
-        let found = pca.fit(&observed(&holes)).unwrap();
+        let found = pca.fit(&observed(&table)).unwrap();
         same("scale", found.scale().unwrap(), expected.scale());
         same("ratios", found.explained_variance_ratio(), expected.explained_variance_ratio());
     }

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{Method, Triples};
 use karhunen::{IncompleteModel, IncompletePca, Matrix, Observed, Run};
-use karhunen_testkit::{Holes, Rows};
+use karhunen_testkit::{Incomplete, Rows};
 
 use crate::incomplete::fixtures::observed;
 
@@ -61,8 +61,8 @@ fn oracle(model: &IncompleteModel, entries: &[(usize, f64, f64)]) -> f64 {
 
 #[test]
 fn likelihoods_agree_with_dense_covariances() {
-    let holes = Holes::problem_q();
-    let data = observed(&holes);
+    let table = Incomplete::problem_q();
+    let data = observed(&table);
     for method in [Method::Ppca, Method::VbFull, Method::Vb, Method::VbFixed, Method::Map] {
         for row_offsets in [false, true] {
             let pca = IncompletePca { method, row_offsets, max_iter: 60, ..IncompletePca::new(2) };
@@ -87,9 +87,9 @@ fn likelihoods_agree_with_dense_covariances() {
 
 #[test]
 fn likelihoods_obey_weights_empty_rows_and_threads() {
-    let holes = Holes::problem_q();
+    let table = Incomplete::problem_q();
     let model =
-        IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) }.fit(&observed(&holes)).unwrap();
+        IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) }.fit(&observed(&table)).unwrap();
     let (columns, values, weights) = ([0, 3, 7], [1.0, -2.0, 0.5], [0.25, 4.0, 1.5]);
     // Only the last of 200 rows has entries.
     let triples = Triples { rows: &[199; 3], columns: &columns, values: &values, weights: Some(&weights) };
@@ -105,7 +105,7 @@ fn likelihoods_obey_weights_empty_rows_and_threads() {
 #[test]
 fn inactive_components_leave_the_likelihood_unchanged() {
     // The data support two of ten components.
-    let data = observed(&Holes::planted(300, 12, &[3.0, 2.0], 0.3, 0.2, 3));
+    let data = observed(&Incomplete::planted(300, 12, &[3.0, 2.0], 0.3, 0.2, 3));
     let fit = |n_components| {
         let pca = IncompletePca { method: Method::Vb, max_iter: 2000, ..IncompletePca::new(n_components) };
         pca.fit(&data).unwrap()
@@ -120,7 +120,7 @@ fn inactive_components_leave_the_likelihood_unchanged() {
 
 #[test]
 fn models_without_a_density_are_refused() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let error = model.score_samples(&data).unwrap_err();
     assert!(
@@ -128,7 +128,7 @@ fn models_without_a_density_are_refused() {
         "{error}"
     );
     let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) }.fit(&data).unwrap();
-    let narrow = observed(&Holes::planted(5, 3, &[1.0], 0.1, 0.0, 1));
+    let narrow = observed(&Incomplete::planted(5, 3, &[1.0], 0.1, 0.0, 1));
     let error = model.score_samples(&narrow).unwrap_err();
     assert!(error.to_string().contains("3 columns, but 12 are needed"), "{error}");
     let mut parts = model.parts().clone();

@@ -3,12 +3,16 @@
 use karhunen::incomplete::{FitContext, MeanMode, MeanPrior, Method, Regularization, Start};
 use karhunen::{Dense, IncompletePca, Matrix, Observed, Run};
 
-const HOLE: f64 = f64::NAN;
+const MISSING: f64 = f64::NAN;
 
 /// Equation 8, transposed: the paper's features are rows, here they are columns.
 fn equation_8() -> Observed<f64> {
-    let features =
-        [[-1.0, 1.0, 0.0, 0.0, HOLE], [-1.0, 1.0, HOLE, HOLE, 0.0], [HOLE, HOLE, -1.0, 1.0, HOLE]].concat();
+    let features = [
+        [-1.0, 1.0, 0.0, 0.0, MISSING],
+        [-1.0, 1.0, MISSING, MISSING, 0.0],
+        [MISSING, MISSING, -1.0, 1.0, MISSING],
+    ]
+    .concat();
     Observed::from_dense(&Dense::column_major(&features, 5, 3).unwrap()).unwrap()
 }
 
@@ -82,7 +86,7 @@ fn ridge_and_soft_imputation_reach_the_same_optimum() {
 
 #[test]
 fn pseudo_observations_shrink_the_mean() {
-    let ratings = [5.0, 1.0, HOLE, 4.0, HOLE, HOLE, HOLE, HOLE, HOLE];
+    let ratings = [5.0, 1.0, MISSING, 4.0, MISSING, MISSING, MISSING, MISSING, MISSING];
     let data = Observed::from_dense(&Dense::row_major(&ratings, 3, 3).unwrap()).unwrap();
     let mean_prior = MeanPrior { count: 22.0, value: Some(3.0) };
     let pca = IncompletePca { mean: MeanMode::Fixed, mean_prior, ..IncompletePca::new(1) };

@@ -40,7 +40,7 @@ impl Source<f64> for Once<'_> {
 }
 
 /// Rows with missing entries: every third, and all of row 4.
-fn holed(n: usize, p: usize) -> Vec<Vec<f64>> {
+fn with_missing(n: usize, p: usize) -> Vec<Vec<f64>> {
     let mut rows = gaussian(n, p, 11);
     for (i, row) in rows.iter_mut().enumerate() {
         for (j, x) in row.iter_mut().enumerate() {
@@ -55,7 +55,7 @@ fn holed(n: usize, p: usize) -> Vec<Vec<f64>> {
 #[test]
 fn blocks_of_every_kind_give_the_entries_of_their_rows() {
     let (n, p) = (17, 5);
-    let rows = holed(n, p);
+    let rows = with_missing(n, p);
     // Entries that are not stored are missing.
     let sparse: Vec<Vec<f64>> = rows[8..13]
         .iter()
@@ -98,7 +98,7 @@ fn blocks_of_every_kind_give_the_entries_of_their_rows() {
 
 #[test]
 fn an_infinite_value_is_named_by_its_row_in_the_source() {
-    let mut rows = holed(12, 3);
+    let mut rows = with_missing(12, 3);
     rows[10][1] = f64::INFINITY;
     let (top, bottom) = (rows[..7].concat(), rows[7..].concat());
     let blocks = vec![

@@ -3,11 +3,11 @@
 
 use karhunen::incomplete::{CrossValidation, Method};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, SplitMix64};
+use karhunen_testkit::{Incomplete, SplitMix64};
 
 /// A table of normal components of variance 3, …, 1 and noise of deviation 0.5, and which of its entries are missing.
 struct Table {
-    holes: Holes,
+    entries: Incomplete,
     n_components: usize,
 }
 
@@ -89,14 +89,14 @@ impl Design {
                 (0..p).map(|j| !(self.missing)(of_row, (j as f64 + 0.5) / p as f64, uniform())).collect()
             })
             .collect();
-        Table { holes: Holes { complete, noise_free, observed }, n_components: c }
+        Table { entries: Incomplete { complete, noise_free, observed }, n_components: c }
     }
 }
 
 impl Table {
     fn data(&self) -> Observed<f64> {
-        let (n, p) = self.holes.shape();
-        Observed::from_dense(&Dense::row_major(&self.holes.with_nan(), n, p).unwrap()).unwrap()
+        let (n, p) = self.entries.shape();
+        Observed::from_dense(&Dense::row_major(&self.entries.with_nan(), n, p).unwrap()).unwrap()
     }
 
     fn fit(&self, method: Method, n_starts: Option<usize>, seed: u64) -> IncompleteModel {
@@ -174,8 +174,8 @@ fn rates_of_wrong_optima() {
 fn weak_components_are_kept() {
     // The penalties of the short starts end above the singular values of the third component.
     for (seed, method) in [Method::Auto, Method::Em, Method::Ppca].into_iter().enumerate() {
-        let holes = Holes::planted(150, 10, &[300.0, 10.0, 3.0], 0.5, 0.1, seed as u64);
-        let table = Table { holes, n_components: 3 };
+        let entries = Incomplete::planted(150, 10, &[300.0, 10.0, 3.0], 0.5, 0.1, seed as u64);
+        let table = Table { entries, n_components: 3 };
         let cost = |n_starts| table.fit(method, n_starts, 0).convergence().cost;
         let (of_starts, from_one) = (cost(None), cost(Some(1)));
         assert!(of_starts < from_one + 0.1, "{method}: {of_starts}, from one start {from_one}");

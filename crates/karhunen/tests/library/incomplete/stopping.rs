@@ -8,14 +8,14 @@ use karhunen::error::options;
 use karhunen::exec::Iteration;
 use karhunen::incomplete::{FitContext, Method, Regularization, StopReason};
 use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{entries, hold_out, in_random_order, observed, rmse_of, test_rmse};
 
 #[test]
 fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
     // Many components and few data: least squares overfits.
-    let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9));
+    let data = observed(&Incomplete::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9));
     for method in [Method::Em, Method::Cg, Method::Newton, Method::Ccd] {
         let pca = IncompletePca { method, early_stopping: Some(0.05), seed: 4, ..IncompletePca::new(8) };
         let model = pca.fit(&data).unwrap();
@@ -36,7 +36,7 @@ fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
 
 #[test]
 fn a_split_leaves_an_entry_in_every_row_and_column() {
-    let data = observed(&Holes::planted(50, 20, &[1.0], 0.5, 0.8, 2));
+    let data = observed(&Incomplete::planted(50, 20, &[1.0], 0.5, 0.8, 2));
     let (kept, aside) = data.split(0.9, 0).unwrap();
     assert_eq!(kept.n_observed() + aside.n_observed(), data.n_observed());
     assert!(aside.n_observed() > data.n_observed() / 2);
@@ -50,7 +50,7 @@ fn a_split_leaves_an_entry_in_every_row_and_column() {
 
 #[test]
 fn a_split_holds_out_the_requested_share_of_the_entries() {
-    let data = observed(&Holes::planted(100, 50, &[1.0], 0.5, 0.3, 2));
+    let data = observed(&Incomplete::planted(100, 50, &[1.0], 0.5, 0.3, 2));
     let aside = |data: &Observed<f64>, share, seed| data.split(share, seed).unwrap().1.n_observed();
     let n = data.n_observed();
     let of = |share: f64, n: usize| (share * n as f64).round() as usize;
@@ -90,8 +90,8 @@ fn data_at(data: &Observed<f64>, e: usize) -> f64 {
 /// entries.
 #[test]
 fn early_stopping_after_a_split_with_the_same_seed_finds_entries() {
-    let holes = Holes::planted(400, 50, &[1.5, 1.0, 0.5], 1.0, 0.0, 1);
-    let (train, _) = observed(&holes).split(0.1, 0).unwrap();
+    let table = Incomplete::planted(400, 50, &[1.5, 1.0, 0.5], 1.0, 0.0, 1);
+    let (train, _) = observed(&table).split(0.1, 0).unwrap();
     for share in [0.1, 0.05] {
         let path = IncompletePca {
             method: Method::Ridge,
@@ -149,7 +149,7 @@ fn shares_that_hold_out_nothing_are_refused() {
 
 #[test]
 fn tolerance_iterations_and_time_stop_a_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let model = em.fit(&data).unwrap();
     assert_eq!(model.convergence().stop, StopReason::Tolerance);
@@ -163,7 +163,7 @@ fn tolerance_iterations_and_time_stop_a_fit() {
 
 #[test]
 fn the_best_of_several_starts_is_kept() {
-    let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
+    let data = observed(&Incomplete::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
     let em = IncompletePca { method: Method::Em, tol: 1e-9, max_iter: 300, ..IncompletePca::new(3) };
     let cost = |pca: &IncompletePca| pca.fit(&data).unwrap().convergence().cost;
     let model = IncompletePca { n_starts: Some(5), ..em.clone() }.fit(&data).unwrap();
@@ -186,7 +186,7 @@ impl Observer for StopAfter {
 
 #[test]
 fn an_observer_may_cancel_a_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let observer = StopAfter(7, AtomicUsize::new(0));
     let error = em.fit_with(&data, &FitContext::default(), &Run::observed(&observer)).unwrap_err();
@@ -209,7 +209,7 @@ impl Observer for Diary {
 
 #[test]
 fn an_observer_receives_every_iteration() {
-    let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.4, 9));
+    let data = observed(&Incomplete::planted(80, 30, &[2.0, 1.0], 0.5, 0.4, 9));
     let share = Some(0.05);
     for (method, early_stopping) in [(Method::VbFull, None), (Method::Em, share), (Method::Ridge, share)] {
         let pca = IncompletePca { method, n_starts: Some(2), early_stopping, ..IncompletePca::new(3) };
@@ -235,7 +235,7 @@ fn an_observer_receives_every_iteration() {
 
 #[test]
 fn the_remaining_time_is_estimated() {
-    let data = observed(&Holes::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
+    let data = observed(&Incomplete::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
     let diary = Diary::default();
     let em = IncompletePca { method: Method::Em, tol: 1e-13, n_starts: Some(1), ..IncompletePca::new(3) };
     em.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
@@ -263,7 +263,7 @@ impl Observer for StopAfterIteration {
 
 #[test]
 fn an_observer_may_cancel_a_fit_between_iterations() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let error =
         em.fit_with(&data, &FitContext::default(), &Run::observed(&StopAfterIteration(3))).unwrap_err();
@@ -288,7 +288,7 @@ fn angle(x: &IncompleteModel, y: &IncompleteModel) -> f64 {
 
 #[test]
 fn a_small_change_of_the_loadings_stops_a_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     for method in [Method::Em, Method::Cg, Method::VbFull, Method::Map] {
         let pca = IncompletePca { method, tol: 0.0, angle_tol: Some(1e-8), ..IncompletePca::new(2) };
         let model = pca.fit(&data).unwrap();
@@ -302,7 +302,7 @@ fn a_small_change_of_the_loadings_stops_a_fit() {
 
 #[test]
 fn a_small_change_of_the_error_stops_a_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     for (method, apart) in [(Method::Em, 10), (Method::Newton, 100), (Method::Vb, 10)] {
         let pca = IncompletePca { method, tol: 0.0, rmse_tol: Some(1e-3), seed: 1, ..IncompletePca::new(2) };
         let model = pca.fit(&data).unwrap();
@@ -315,7 +315,7 @@ fn a_small_change_of_the_error_stops_a_fit() {
 
 #[test]
 fn a_small_gradient_stops_a_fit() {
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let best = IncompletePca { method: Method::Als, tol: 1e-14, ..IncompletePca::new(2) };
     let best = best.fit(&data).unwrap().convergence().cost;
     for method in [Method::Als, Method::Cg, Method::Ridge, Method::Newton, Method::Ccd, Method::Soft] {
@@ -346,15 +346,15 @@ fn a_small_gradient_stops_a_fit() {
 }
 
 /// Weak components with much noise, for which the penalty matters.
-fn noisy() -> (Holes, Observed<f64>) {
-    let holes = Holes::planted(120, 40, &[2.0, 1.5, 1.0, 0.7], 1.0, 0.6, 12);
-    let data = observed(&holes);
-    (holes, data)
+fn noisy() -> (Incomplete, Observed<f64>) {
+    let table = Incomplete::planted(120, 40, &[2.0, 1.5, 1.0, 0.7], 1.0, 0.6, 12);
+    let data = observed(&table);
+    (table, data)
 }
 
 #[test]
 fn a_path_ends_after_two_rises_and_keeps_the_best_penalty() {
-    let (holes, data) = noisy();
+    let (table, data) = noisy();
     for method in [Method::Als, Method::Ridge, Method::Soft, Method::Auto] {
         let path = IncompletePca {
             method,
@@ -383,7 +383,7 @@ fn a_path_ends_after_two_rises_and_keeps_the_best_penalty() {
         // Better than the default penalty.
         let default = IncompletePca { method, ..IncompletePca::new(8) }.fit(&data).unwrap();
         let all = IncompletePca { refit: true, ..path }.fit(&data).unwrap();
-        let (found, expected) = (test_rmse(&all, &holes), test_rmse(&default, &holes));
+        let (found, expected) = (test_rmse(&all, &table), test_rmse(&default, &table));
         assert!(found < expected, "{}: {found} {expected}", method.name());
         assert!(all.convergence().refitted && all.convergence().held_out_rmse == Some(errors[best]));
     }
@@ -417,7 +417,7 @@ fn a_refit_uses_all_entries_and_the_same_number_of_iterations() {
 
 #[test]
 fn every_start_is_reported() {
-    let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
+    let data = observed(&Incomplete::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(3) };
     let runs = |n_starts, seed| {
         let pca = IncompletePca { n_starts: Some(n_starts), seed, ..em.clone() };

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{FitContext, MeanMode, Method, TraceEntry};
 use karhunen::{IncompletePca, Run};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 use crate::incomplete::fixtures::{observed, start_of_traces};
 
@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 1e-6;
 
 fn trace(pca: IncompletePca, max_iter: usize) -> Vec<TraceEntry> {
     let pca = IncompletePca { n_components: 2, mean: MeanMode::Fixed, tol: 0.0, max_iter, ..pca };
-    let data = observed(&Holes::problem_q());
+    let data = observed(&Incomplete::problem_q());
     let start = start_of_traces();
     let context = FitContext { start: Some(&start), ..FitContext::default() };
     let model = pca.fit_with(&data, &context, &Run::threads(1)).unwrap();

@@ -2,7 +2,7 @@
 
 use karhunen::incomplete::{Method, OnlineRule};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};
-use karhunen_testkit::{Holes, largest};
+use karhunen_testkit::{Incomplete, largest};
 
 /// The largest relative difference between two fits, the second of data times `unit`.
 fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
@@ -34,9 +34,9 @@ fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
 
 /// Names every kind of fit that differs by more than `allowed` between the units `units` and the unit one.
 fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
-    let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
+    let table = Incomplete::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
     let observed = |unit: f64| {
-        let x: Vec<f64> = holes.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
+        let x: Vec<f64> = table.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
         Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap()
     };
     let mut found = Vec::new();
@@ -88,8 +88,8 @@ fn units_of_powers_of_ten_change_only_the_scale() {
 /// A common factor of the weights of entries is one of the noise alone: inverse variances of any unit are weights.
 #[test]
 fn a_common_factor_of_the_weights_of_entries_changes_the_noise_alone() {
-    let holes = Holes::planted(60, 12, &[3.0, 2.0, 0.5], 0.4, 0.2, 3);
-    let values = holes.with_nan();
+    let table = Incomplete::planted(60, 12, &[3.0, 2.0, 0.5], 0.4, 0.2, 3);
+    let values = table.with_nan();
     let x = Dense::row_major(&values, 60, 12).unwrap();
     let mut apart = Vec::new();
     let learning = [Method::Auto, Method::Ppca, Method::Map, Method::Vb, Method::VbFixed, Method::VbFull];
@@ -123,10 +123,10 @@ fn a_common_factor_of_the_weights_of_entries_changes_the_noise_alone() {
 /// Error bars are stored in single precision, whose range variances of these units exceed.
 #[test]
 fn error_bars_take_any_unit() {
-    let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
+    let table = Incomplete::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
     for method in [Method::Ppca, Method::VbFull, Method::Ridge, Method::Em] {
         let fit = |unit: f64| {
-            let x: Vec<f64> = holes.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
+            let x: Vec<f64> = table.with_nan().iter().map(|x| (x + 0.5) * unit).collect();
             let data = Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap();
             let model = IncompletePca { method, tol: 1e-9, ..IncompletePca::new(3) }.fit(&data).unwrap();
             // New rows have their own covariances.
@@ -146,11 +146,11 @@ fn error_bars_take_any_unit() {
 /// In single precision the products of factors overflow before the factors do.
 #[test]
 fn single_precision_takes_any_unit() {
-    let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
+    let table = Incomplete::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
     let methods = [Method::Gradient, Method::Natural, Method::Newton, Method::Als, Method::Imputation];
     for method in methods {
         let fit = |unit: f64| {
-            let x: Vec<f32> = holes.with_nan().iter().map(|x| ((x + 0.5) * unit) as f32).collect();
+            let x: Vec<f32> = table.with_nan().iter().map(|x| ((x + 0.5) * unit) as f32).collect();
             let data = Observed::from_dense(&Dense::row_major(&x, 60, 12).unwrap()).unwrap();
             let pca = IncompletePca { method, max_iter: 500, error_bars: false, ..IncompletePca::new(3) };
             let model = pca.fit(&data).unwrap();

@@ -25,7 +25,7 @@ fn kernels() -> [Kernel; 9] {
 }
 
 /// Non-negative rows with some zeros.
-fn holey(n: usize, p: usize) -> Rows {
+fn with_zeros(n: usize, p: usize) -> Rows {
     let mut random = SplitMix64::new(5);
     let mut value = || if random.uniform() < 0.4 { 0.0 } else { random.uniform() * 2.0 };
     (0..n).map(|_| (0..p).map(|_| value()).collect()).collect()
@@ -62,7 +62,7 @@ const K: usize = 3;
 #[test]
 fn kernel_values_agree_with_their_definitions() {
     for n in [70, 450] {
-        let (rows, new) = (holey(n, 6), holey(30, 6));
+        let (rows, new) = (with_zeros(n, 6), with_zeros(30, 6));
         for kernel in kernels() {
             let pca = KernelPca { kernel: Kernel::Precomputed, tol: Some(1e-12), ..KernelPca::new(K) };
             let expected = fit(&pca, &matrix(&kernel, &rows, &rows), None);

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use karhunen::cluster::{Engine, Partial, Task};
 use karhunen::record::Recorded;
 use karhunen::{Dense, Result, Run, Sparse};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 /// The rows of `values` (row-major, NaN is missing) in parts of given sizes.
 pub(super) struct Parts {
@@ -22,11 +22,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(holes: &Holes, sizes: &[usize]) -> Self {
-        let (n, p) = holes.shape();
+    pub(super) fn new(table: &Incomplete, sizes: &[usize]) -> Self {
+        let (n, p) = table.shape();
         assert_eq!(sizes.iter().sum::<usize>(), n);
         Self {
-            values: holes.with_nan(),
+            values: table.with_nan(),
             n_features: p,
             weights: None,
             sizes: sizes.to_vec(),

@@ -11,13 +11,13 @@ mod variational;
 
 use karhunen::IncompletePca;
 use karhunen::incomplete::{Method, Regularization};
-use karhunen_testkit::Holes;
+use karhunen_testkit::Incomplete;
 
 /// Numbers of rows of the parts of [`problem`].
 const SIZES: [usize; 6] = [20, 0, 1, 19, 30, 10];
 
-fn problem() -> Holes {
-    Holes::planted(80, 12, &[3.0, 2.0], 0.5, 0.3, 8)
+fn problem() -> Incomplete {
+    Incomplete::planted(80, 12, &[3.0, 2.0], 0.5, 0.3, 8)
 }
 
 fn options(method: Method, regularization: Option<Regularization>) -> IncompletePca {

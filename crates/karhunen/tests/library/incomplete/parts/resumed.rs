@@ -48,17 +48,17 @@ impl PassLog for Log {
 
 #[test]
 fn a_fit_that_is_resumed_has_the_same_bits() {
-    let holes = problem();
+    let table = problem();
     for pca in [options(Method::Als, Some(Regularization::Weighted(0.05))), variational(4, 25)] {
-        let parts = Parts::new(&holes, &SIZES);
+        let parts = Parts::new(&table, &SIZES);
         let whole = pca.fit_parts(&parts).unwrap();
         let n_all = *parts.n_tasks.lock().unwrap();
         for n_passes in [1, 3, 9, n_all] {
             let log = Log { left: Mutex::new(n_passes), ..Log::default() };
-            let first = pca.fit_parts_with(&Parts::new(&holes, &SIZES), None, Some(&log), &Run::default());
+            let first = pca.fit_parts_with(&Parts::new(&table, &SIZES), None, Some(&log), &Run::default());
             assert_eq!(first.is_err(), n_passes < n_all);
             *log.left.lock().unwrap() = 100;
-            let parts = Parts::new(&holes, &SIZES);
+            let parts = Parts::new(&table, &SIZES);
             let found = pca.fit_parts_with(&parts, None, Some(&log), &Run::default()).unwrap();
             assert_eq!(found.parts().components, whole.parts().components, "{n_passes}");
             assert_eq!(found.noise_variance(), whole.noise_variance());

@@ -10,8 +10,8 @@ use crate::incomplete::parts::{SIZES, options, problem};
 
 #[test]
 fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
-    let mut holes = problem();
-    for (i, (row, seen)) in holes.complete.iter_mut().zip(&mut holes.observed).enumerate() {
+    let mut table = problem();
+    for (i, (row, seen)) in table.complete.iter_mut().zip(&mut table.observed).enumerate() {
         row.iter_mut().enumerate().for_each(|(j, x)| *x = 100.0 + *x * 10f64.powi(j as i32 % 5 - 2));
         // A constant column keeps its unit, and so do one with a single entry and one without any.
         row[3] = 0.1;
@@ -30,8 +30,8 @@ fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
             (true, true, MeanMode::Fixed, true),
         ] {
             let pca = IncompletePca { scale: scale.into(), mean, ..options(method, regularization) };
-            let mut data = observed(&holes);
-            let mut parts = Parts::new(&holes, &SIZES);
+            let mut data = observed(&table);
+            let mut parts = Parts::new(&table, &SIZES);
             if repeated {
                 data = data.with_sample_weights(&weights).unwrap();
                 parts.weights = Some(weights.clone());
@@ -62,7 +62,7 @@ fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
     }
     let refused = |features: &[f64]| {
         let em = options(Method::Em, None);
-        em.fit_parts_with(&Parts::new(&holes, &SIZES), Some(features), None, &Run::default()).unwrap_err()
+        em.fit_parts_with(&Parts::new(&table, &SIZES), Some(features), None, &Run::default()).unwrap_err()
     };
     assert!(matches!(refused(&[1.0; 3]), Error::WeightLength { .. }));
     let zero: Vec<f64> = (0..12).map(|j| f64::from(j != 4)).collect();

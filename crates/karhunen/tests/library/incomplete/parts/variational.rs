@@ -10,7 +10,7 @@ use crate::incomplete::parts::{SIZES, problem, variational};
 
 #[test]
 fn variational_bayes_in_parts_is_that_of_all_rows_iteration_by_iteration() {
-    let holes = problem();
+    let table = problem();
     let weights: Vec<f64> = (0..80).map(|i| [1.0, 3.0, 0.0, 2.0, 0.5][i % 5]).collect();
     let mut n_pruned = 0;
     for mean in [MeanMode::Joint, MeanMode::Fixed, MeanMode::None] {
@@ -18,13 +18,13 @@ fn variational_bayes_in_parts_is_that_of_all_rows_iteration_by_iteration() {
             for (sparse, max_iter) in [(false, 1), (true, 2), (false, 9), (true, 45), (false, 80)] {
                 let what = format!("{mean:?} {} {sparse} {max_iter}", weights.is_some());
                 let pca = IncompletePca { mean, ..variational(5, max_iter) };
-                let all = observed(&holes);
+                let all = observed(&table);
                 let all = match weights {
                     Some(weights) => all.with_sample_weights(weights).unwrap(),
                     None => all,
                 };
                 let whole = pca.fit(&all).unwrap();
-                let parts = Parts { weights: weights.cloned(), sparse, ..Parts::new(&holes, &SIZES) };
+                let parts = Parts { weights: weights.cloned(), sparse, ..Parts::new(&table, &SIZES) };
                 let found = pca.fit_parts(&parts).unwrap();
                 assert_equal(&what, &found, &whole, 1e-9);
                 assert_equal_bars(&what, &found, &whole, 1e-5);
@@ -46,7 +46,7 @@ fn variational_bayes_in_parts_is_that_of_all_rows_iteration_by_iteration() {
 
 #[test]
 fn variational_bayes_in_parts_obeys_its_options() {
-    let holes = problem();
+    let table = problem();
     for (what, pca) in [
         ("prior of the mean", {
             let mean_prior = MeanPrior { count: 3.0, value: Some(1.0) };
@@ -59,8 +59,8 @@ fn variational_bayes_in_parts_obeys_its_options() {
         ("several starts", IncompletePca { n_starts: Some(3), ..variational(3, 9) }),
         ("no error bars", IncompletePca { error_bars: false, ..variational(3, 30) }),
     ] {
-        let whole = pca.fit(&observed(&holes)).unwrap();
-        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        let whole = pca.fit(&observed(&table)).unwrap();
+        let found = pca.fit_parts(&Parts::new(&table, &SIZES)).unwrap();
         assert_equal(what, &found, &whole, 1e-9);
         assert_equal_bars(what, &found, &whole, 1e-5);
         assert_eq!(found.convergence().stop, whole.convergence().stop, "{what}");
@@ -70,40 +70,40 @@ fn variational_bayes_in_parts_obeys_its_options() {
 
 #[test]
 fn variational_bayes_in_parts_of_single_precision() {
-    let holes = problem();
+    let table = problem();
     let pca = variational(4, 40);
-    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let single: Vec<f32> = table.with_nan().iter().map(|x| *x as f32).collect();
     let whole = pca.fit(&Observed::from_dense(&Dense::row_major(&single, 80, 12).unwrap()).unwrap()).unwrap();
-    let found = pca.fit_parts(&Parts { single: true, ..Parts::new(&holes, &SIZES) }).unwrap();
+    let found = pca.fit_parts(&Parts { single: true, ..Parts::new(&table, &SIZES) }).unwrap();
     assert_equal("f32", &found, &whole, 2e-4);
 }
 
 #[test]
 fn variational_bayes_in_parts_keeps_columns_and_rows_without_entries() {
-    let mut holes = problem();
-    for (i, row) in holes.observed.iter_mut().enumerate() {
+    let mut table = problem();
+    for (i, row) in table.observed.iter_mut().enumerate() {
         row[4] = false;
         if i % 7 == 3 {
             row.fill(false);
         }
     }
     let pca = variational(3, 30);
-    let whole = pca.fit(&observed(&holes)).unwrap();
-    let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+    let whole = pca.fit(&observed(&table)).unwrap();
+    let found = pca.fit_parts(&Parts::new(&table, &SIZES)).unwrap();
     assert_equal("without entries", &found, &whole, 1e-9);
     assert_eq!(found.parts().n_observed[4], 0);
 }
 
 #[test]
 fn variational_bayes_in_parts_of_constant_columns_has_no_components() {
-    let mut holes = problem();
-    for row in &mut holes.complete {
+    let mut table = problem();
+    for row in &mut table.complete {
         row.iter_mut().enumerate().for_each(|(j, x)| *x = j as f64);
     }
     for mean in [MeanMode::Joint, MeanMode::Fixed] {
         let pca = IncompletePca { mean, ..variational(2, 30) };
-        let whole = pca.fit(&observed(&holes)).unwrap();
-        let found = pca.fit_parts(&Parts::new(&holes, &SIZES)).unwrap();
+        let whole = pca.fit(&observed(&table)).unwrap();
+        let found = pca.fit_parts(&Parts::new(&table, &SIZES)).unwrap();
         let (x, y) = (found.parts(), whole.parts());
         assert_eq!((x.noise_variance, &x.explained_variance), (y.noise_variance, &y.explained_variance));
         assert_eq!(x.mean, y.mean);

@@ -40,7 +40,7 @@ impl SplitMix64 {
 
 /// A matrix with missing entries whose complete values are known.
 #[derive(Clone, Debug)]
-pub struct Holes {
+pub struct Incomplete {
     /// Every value.
     pub complete: Rows,
     /// True for observed entries.
@@ -49,7 +49,7 @@ pub struct Holes {
     pub noise_free: Rows,
 }
 
-impl Holes {
+impl Incomplete {
     /// `S A' + mean + noise`, drawn in this order: loadings (p, c), each column times its factor, scores (n, c),
     /// mean (p), noise (n, p), then one uniform number for each entry, which is missing if that is below
     /// `missing`.
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn problem_q_is_the_reference_problem() {
-        let q = Holes::problem_q();
+        let q = Incomplete::problem_q();
         let seen = q.entries(true);
         assert_eq!((seen.len(), q.entries(false).len()), (314, 166));
         assert!((seen.iter().map(|e| e.2).sum::<f64>() - 20.6543986537).abs() < 1e-9);
