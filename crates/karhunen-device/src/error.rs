@@ -28,7 +28,7 @@ pub enum DeviceError {
         library: &'static str,
         /// The names that were tried.
         names: String,
-        /// The folders that were searched beside those of the system; empty, or ` in …`.
+        /// The folders that were searched in addition to the system's; empty, or ` in …`.
         folders: String,
         /// What to do.
         way_out: &'static str,

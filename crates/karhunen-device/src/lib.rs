@@ -5,7 +5,7 @@
 //! nothing is linked, and without them [`Device::open`] returns an error that says what was looked for. A
 //! static program loads no libraries; nor does one without the feature `cuda`, a default.
 //!
-//! **Accuracy.** All products, means and variances are computed in f64, also those of f32 data, which stay
+//! **Accuracy.** All products, means and variances are computed in f64, also for f32 data, which stay
 //! f32 in the memory of the device and are converted panel by panel. Dense values are centred before they are
 //! multiplied, as on the host. Sparse products are corrected by rank-one terms; the residuals include the
 //! digits that this costs.
@@ -41,7 +41,7 @@ use karhunen::{Error, Pca, PcaModel, Result, Run, Scalar, Source, Weights};
 /// Fits principal components to `x` on the first GPU. `folders` are searched for libraries that the system
 /// does not find.
 ///
-/// `x` is visited once, to copy it. The model is that of [`Pca::fit_with`] to rounding, with the dtype of
+/// `x` is visited once, to copy it. The model equals [`Pca::fit_with`] to rounding, with the dtype of
 /// `x`.
 ///
 /// # Errors

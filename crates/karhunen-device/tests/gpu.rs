@@ -1,4 +1,4 @@
-//! Products and fits on a GPU beside those of the host. Without a GPU the tests say why they are skipped.
+//! Products and fits on a GPU, compared with the host. Without a GPU the tests say why they are skipped.
 #![allow(clippy::print_stderr, clippy::unwrap_used)]
 
 use karhunen::exec::Exec;
@@ -168,7 +168,7 @@ fn matrix(n: usize, p: usize, seed: u64) -> Matrix {
 }
 
 #[test]
-fn products_are_those_of_the_host() {
+fn products_match_the_host() {
     let Some(device) = device() else { return };
     for (n, p) in [(211, 37), (37, 211), (64, 64), (3, 1), (1, 7)] {
         let rows = rows(n, p, 1);
@@ -190,9 +190,9 @@ fn products_are_those_of_the_host() {
     }
 }
 
-/// Every kind of fit beside the most accurate route of the host.
+/// Every kind of fit compared with the most accurate route of the host.
 #[test]
-fn fits_are_those_of_the_host() {
+fn fits_match_the_host() {
     let Some(device) = device() else { return };
     for (n, p) in [(300, 60), (60, 300)] {
         let rows = rows(n, p, 5);
@@ -305,7 +305,7 @@ fn sparse_products_have_the_same_bits_every_time() {
 }
 
 #[test]
-fn values_that_are_no_numbers_are_named() {
+fn values_that_are_not_numbers_are_named() {
     let Some(device) = device() else { return };
     let mut rows = rows(40, 6, 12);
     rows[31][0] = f64::INFINITY;

@@ -51,7 +51,7 @@ fn a_build_without_the_feature_names_it() {
     );
 }
 
-/// The compiled kernels are those of the source: `kernels.py` compiles them.
+/// The compiled kernels match the source: `kernels.py` compiles them.
 #[test]
 fn every_kernel_is_compiled() {
     let (source, compiled) =

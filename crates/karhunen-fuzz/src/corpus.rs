@@ -7,7 +7,7 @@ use crate::targets::Target;
 /// Larger files take longer and find no more.
 const MOST_BYTES: u64 = 16 << 10;
 
-/// Multiplicity of the valid files in the list, beside refused ones.
+/// Multiplicity of the valid files in the list, compared with refused ones.
 const GOOD_TIMES: usize = 12;
 
 /// A file to mutate.

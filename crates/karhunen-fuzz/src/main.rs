@@ -20,7 +20,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const USAGE: &str = "\
 usage: karhunen-fuzz search [--seed S] [--inputs N] [--minutes M] [--workers W] [--keep] [TARGET …]
        karhunen-fuzz replay FILE …          run inputs of tests/regressions again
-       karhunen-fuzz make                   write the corpus anew
+       karhunen-fuzz make                   make the corpus again
 
 Without --minutes a fixed number of inputs is run: --inputs in all, shared among the targets. --keep writes what is found
 into tests/regressions.";

@@ -80,19 +80,19 @@ fn mix(z: u64) -> u64 {
 /// # Errors
 /// Files of the search itself that cannot be read or written.
 pub fn run(batch: &Batch, folder: &Path, memory: &PeakAlloc) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let describe = |error: std::io::Error| format!("{}: {error}", folder.display());
     let seeds = seeds(batch.target)?;
     let findings = folder.join("findings");
-    std::fs::create_dir_all(&findings).map_err(told)?;
-    let file = File::create(folder.join(Progress::FILE)).map_err(told)?;
+    std::fs::create_dir_all(&findings).map_err(describe)?;
+    let file = File::create(folder.join(Progress::FILE)).map_err(describe)?;
     let mut progress = Progress::default();
     let mut known = BTreeSet::new();
     for index in batch.first..batch.first + batch.count {
         let input = batch.input(&seeds, index);
         let path = folder.join("input").with_extension(&input.extension);
-        std::fs::write(&path, &input.bytes).map_err(told)?;
+        std::fs::write(&path, &input.bytes).map_err(describe)?;
         progress.index = index;
-        file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(told)?;
+        file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(describe)?;
         let begin = Instant::now();
         memory.reset_peak_usage();
         let before = memory.current_usage();
@@ -105,14 +105,14 @@ pub fn run(batch: &Batch, folder: &Path, memory: &PeakAlloc) -> Result<(), Strin
             Err(what) if known.insert(kind(&what)) => {
                 let name = format!("{}-{index}", batch.target.name());
                 let kept = findings.join(&name).with_extension(&input.extension);
-                std::fs::write(kept, &input.bytes).map_err(told)?;
-                std::fs::write(findings.join(name + ".why"), what).map_err(told)?;
+                std::fs::write(kept, &input.bytes).map_err(describe)?;
+                std::fs::write(findings.join(name + ".why"), what).map_err(describe)?;
             }
             Err(_) => {}
         }
     }
     progress.index = batch.first + batch.count;
-    file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(told)
+    file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(describe)
 }
 
 /// Runs one input; a panic is a broken invariant.
@@ -129,7 +129,7 @@ pub fn judge(target: Target, path: &Path, bytes: &[u8]) -> crate::targets::Verdi
 /// Position and message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Records the messages of panics for the report, except those of decoders, which are not findings.
+/// Records the messages of panics for the report, except from decoders, which are not findings.
 pub fn record_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if !karhunen_io::is_decoding() {

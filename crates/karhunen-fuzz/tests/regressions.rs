@@ -11,7 +11,7 @@ fn no_regression_input_breaks_an_invariant() {
     for folder in std::fs::read_dir(home().join("tests/regressions")).unwrap() {
         let folder = folder.unwrap();
         let name = folder.file_name().into_string().unwrap();
-        assert!(Target::named(&name).is_some(), "{name} is no target");
+        assert!(Target::named(&name).is_some(), "{name} is not a target");
         files.extend(std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()));
     }
     assert!(files.len() >= 6, "{files:?}");

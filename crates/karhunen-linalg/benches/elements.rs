@@ -73,7 +73,7 @@ fn tiles<E: Lane>(c: &mut Criterion) {
 fn functions<E: Lane + Exp>(c: &mut Criterion) {
     const N: usize = 1 << 14;
     let argument = values::<E>(N, 7);
-    // The argument is copied anew: a function of its own result would converge.
+    // The argument is copied each time: a function of its own result would converge.
     time(c, &format!("exp/{N}"), N, argument.clone(), |out| {
         out.copy_from_slice(&argument);
         exp_scaled(out, E::from_f64(-3.0));

@@ -1,9 +1,9 @@
 //! Products, squares and decompositions in isolation; `elements.rs` holds loops over elements and tiles. IDs read
 //! `kernel/shape/columns/scalar/threads`; the sum of each result is checked to be finite.
 //!
-//! Elements are multiply-adds, so that their number in a second compares with that of registers, which the example
-//! `machine_limits` of `karhunen-io` measures. Products count the stored entries, squares the entries on and above the
-//! diagonal, a QR n m^2 and other decompositions p^3. Packing counts the bytes that it reads.
+//! Elements are multiply-adds, so that their number in a second compares with the number of registers, which the
+//! example `machine_limits` of `karhunen-io` measures. Products count the stored entries, squares the entries on and
+//! above the diagonal, a QR n m^2 and other decompositions p^3. Packing counts the bytes that it reads.
 
 use criterion::Throughput::{Bytes, Elements};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! Choices by name: one table for each tells the library, the command line, Python, files and messages its names.
+//! Choices by name: one table for each gives its names to the library, the command line, Python, files and messages.
 
 use std::mem::discriminant;
 

@@ -90,8 +90,8 @@ pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
 
 /// The largest absolute value: NaN if any value is NaN, zero if there are none.
 pub fn largest_magnitude(values: &[f64]) -> f64 {
-    // The bits of non-negative numbers are ordered as the numbers are, and those of NaN come last: their
-    // maximum, unlike that of numbers, takes vector instructions.
+    // The bits of non-negative numbers are ordered as the numbers are, and the bits of NaN come last: their maximum,
+    // unlike a maximum of numbers, takes vector instructions.
     let most = || values.iter().map(|value| value.abs().to_bits()).max().unwrap_or(0);
     f64::from_bits(pulp::Arch::new().dispatch(most))
 }

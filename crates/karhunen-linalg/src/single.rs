@@ -18,7 +18,7 @@ use crate::scalar::largest_magnitude;
 /// ```
 ///
 /// # Errors
-/// [`crate::Error::Stopped`]; those of starting threads.
+/// [`crate::Error::Stopped`]; errors of starting threads.
 pub fn round_to_single(values: &[f64], run: &Run<'_>) -> Result<Option<Vec<f32>>> {
     const PIECE: usize = 1 << 16;
     // Bits of magnitudes are ordered as the magnitudes are.
@@ -53,7 +53,7 @@ mod tests {
             assert_eq!(rounded(&values, n_threads).unwrap(), expected);
         }
         assert!(rounded(&[], 1).unwrap().is_empty());
-        // Values below the range beside one within it are rounded, to zero at last.
+        // Values below the range, next to one within it, are rounded, in the end to zero.
         assert_eq!(rounded(&[1.0, -1e-60], 1).unwrap(), [1.0, 0.0]);
     }
 

@@ -58,7 +58,7 @@ pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     })
 }
 
-/// The largest absolute difference of two lists of numbers. NaN if any difference is NaN, such as that of two
+/// The largest absolute difference of two lists of numbers. NaN if any difference is NaN, such as the difference of two
 /// infinities.
 ///
 /// # Panics
@@ -109,7 +109,7 @@ pub fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: Tole
     }
 }
 
-/// The sine of the largest angle from the space of the orthonormal rows `a` to that of the orthonormal rows `b`:
+/// The sine of the largest angle from the space of the orthonormal rows `a` to the space of the orthonormal rows `b`:
 /// zero if `a` lies in `b`.
 pub fn subspace_sine(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     let mut outside = a.to_vec();
@@ -173,7 +173,7 @@ pub fn check_components(
         } else {
             subspace_sine(cluster, &expected[start..end])
         };
-        // Below the last known eigenvalue the next one is at least zero, that of a null space.
+        // Below the last known eigenvalue the next one is at least zero, as in a null space.
         let gap = above.min(below).min(if is_null_space { f64::INFINITY } else { variances[end - 1] });
         let allowed = orthonormal + 2.0 * perturbation / gap;
         if sine.is_nan() || allowed.is_nan() || sine > allowed {

@@ -29,5 +29,5 @@ pub use rows::Rows;
 pub use saved::without_times;
 pub use sparse::{Columns, SparseArrays, sparse};
 
-/// The exit codes listed by `karhunen --help`, without those of signals.
+/// The exit codes listed by `karhunen --help`, without the codes of signals.
 pub const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];

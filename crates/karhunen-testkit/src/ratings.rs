@@ -164,7 +164,7 @@ impl Catalogue {
     }
 }
 
-/// Entries: `values[e]` is that of sample `samples[e]` and feature `features[e]`.
+/// Entries: `values[e]` belongs to sample `samples[e]` and feature `features[e]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratings {
     /// Row of each entry, not decreasing.

@@ -19,7 +19,7 @@ static OPENED: OnceLock<Device> = OnceLock::new();
 
 impl Device {
     /// Loads the libraries and opens the GPU. `folders` are searched for libraries that the system does not
-    /// find, before those of `CUDA_HOME`, `CUDA_PATH` and `/usr/local/cuda`.
+    /// find, before the folders of `CUDA_HOME`, `CUDA_PATH` and `/usr/local/cuda`.
     ///
     /// # Errors
     /// [`DeviceError::Library`], [`DeviceError::Missing`], [`DeviceError::Failed`].

@@ -24,7 +24,7 @@ __device__ void dense_panel(double* out, const T* x, i64 p, i64 first_row, i64 f
 }
 
 /// Sums over the rows of a chunk, blockIdx.y: out[chunk][0][j] = sum w d, out[chunk][1][j] = sum w d^2 with
-/// d = x[i][j] - shift[j]. A null weight stands for ones.
+/// d = x[i][j] - shift[j]. A null weight means ones.
 template <typename T>
 __device__ void dense_sums(double* out, const T* x, i64 n, i64 p, i64 chunk_rows, const double* shift,
                            const double* weight)
@@ -92,7 +92,7 @@ extern "C" __global__ void sparse_panel(double* out, const int* start, const int
 }
 
 /// Sums over the stored entries of each line, one block of 128 threads a line: out[line] = sum w d,
-/// sum w d^2, sum w with d = value - shift[line] and the weight w of the index. A null weight stands for ones.
+/// sum w d^2, sum w with d = value - shift[line] and the weight w of the index. A null weight means ones.
 extern "C" __global__ void sparse_sums(double* out, const int* start, const int* index, const double* value,
                                        const double* shift, const double* weight)
 {
@@ -120,7 +120,7 @@ extern "C" __global__ void sparse_sums(double* out, const int* start, const int*
     if (t < 3) out[3 * line + t] = sums[t][0];
 }
 
-/// x[i][c] = (x[i][c] - a[i] * t[c]) * b[i] for n_rows x width values. A null a stands for ones, a null b for
+/// x[i][c] = (x[i][c] - a[i] * t[c]) * b[i] for n_rows x width values. A null a means ones, a null b for
 /// `common`.
 extern "C" __global__ void correct(double* x, i64 n_rows, u32 width, const double* a, const double* t,
                                    const double* b, double common)

@@ -50,7 +50,7 @@ impl Kernels {
 pub(super) struct OnGpu {
     pub(super) center: CudaSlice<f64>,
     pub(super) factor: CudaSlice<f64>,
-    /// `None` stands for `common` in every row.
+    /// `None` means `common` in every row.
     pub(super) roots: Option<CudaSlice<f64>>,
     pub(super) common: f64,
 }
@@ -89,7 +89,7 @@ impl Gpu {
             None => launch.arg(&NULL),
         };
         launch.arg(&by.common);
-        // SAFETY: the arguments are those of the kernel; the panel lies within x and fits in out.
+        // SAFETY: the arguments match the kernel; the panel lies within x and fits in out.
         unsafe { launch.launch(over(panel.n_rows * panel.n_cols)) }.map_err(driver("dense_panel"))?;
         Ok(())
     }
@@ -114,13 +114,12 @@ impl Gpu {
         };
         let grid = ((p as u64).div_ceil(u64::from(LINE_THREADS)) as u32, n_chunks as u32, 1);
         let config = LaunchConfig { grid_dim: grid, block_dim: (LINE_THREADS, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the arguments are those of the kernel, which checks rows and columns.
+        // SAFETY: the arguments match the kernel, which checks rows and columns.
         unsafe { launch.launch(config) }.map_err(driver("dense_sums"))?;
         self.get(&out, n_chunks * 2 * p)
     }
 
-    /// Writes rows of a sparse matrix of `p` columns, standardised, into `out`. `roots` are those of the
-    /// lines.
+    /// Writes rows of a sparse matrix of `p` columns, standardised, into `out`. `roots` belong to the lines.
     pub(super) fn sparse_panel(
         &self,
         out: &mut CudaSlice<f64>,
@@ -140,7 +139,7 @@ impl Gpu {
         launch.arg(&by.common);
         let grid_dim = (n_rows as u32, 1, 1);
         let config = LaunchConfig { grid_dim, block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the arguments are those of the kernel; the rows are lines and fit in out.
+        // SAFETY: the arguments match the kernel; the rows are lines and fit in out.
         unsafe { launch.launch(config) }.map_err(driver("sparse_panel"))?;
         Ok(())
     }
@@ -162,7 +161,7 @@ impl Gpu {
         };
         let grid_dim = (lines.n_lines as u32, 1, 1);
         let config = LaunchConfig { grid_dim, block_dim: (LINE_THREADS, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the arguments are those of the kernel, with as many threads as it asks for and one block a
+        // SAFETY: the arguments match the kernel, with as many threads as it asks for and one block a
         // line.
         unsafe { launch.launch(config) }.map_err(driver("sparse_sums"))?;
         self.get(&out, 3 * lines.n_lines)
@@ -191,7 +190,7 @@ impl Gpu {
             None => launch.arg(&NULL),
         };
         launch.arg(&common);
-        // SAFETY: the arguments are those of the kernel, with the lengths that it reads.
+        // SAFETY: the arguments match the kernel, with the lengths that it reads.
         unsafe { launch.launch(over(n * l)) }.map_err(driver("correct"))?;
         Ok(())
     }

@@ -91,7 +91,7 @@ fn toolkits() -> impl Iterator<Item = PathBuf> {
 }
 
 fn stays_loaded(path: &Path) -> bool {
-    // SAFETY: the names are those of NVIDIA's libraries, whose initialisation has no requirements.
+    // SAFETY: the names belong to NVIDIA's libraries, whose initialisation has no requirements.
     match unsafe { Library::new(path) } {
         Ok(library) => {
             std::mem::forget(library);

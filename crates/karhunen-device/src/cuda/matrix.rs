@@ -20,7 +20,7 @@ const SQUARES_UP_TO: usize = 5_000;
 /// A matrix in the memory of a GPU, made by [`crate::Device::copy`].
 ///
 /// All products are computed in f64 and have the same bits for every number of threads of the host, on the
-/// same GPU with the same libraries. Memory beside the data: a panel of 256 MB, or of one row or column that
+/// same GPU with the same libraries. Memory in addition to the data: a panel of 256 MB, or of one row or column that
 /// has more (dense data and covariance matrices), and the matrices of a product, with 8 bytes for each of
 /// (n_samples + 2 n_features) l values.
 #[derive(Debug)]

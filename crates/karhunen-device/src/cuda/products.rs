@@ -36,7 +36,7 @@ impl Gpu {
         let (a, _a) = a.device_ptr(&self.stream);
         let (b, _b) = b.device_ptr(&self.stream);
         let (c, _c) = c.device_ptr_mut(&self.stream);
-        // SAFETY: shapes and leading dimensions are those of the arguments, which the callers allocate by
+        // SAFETY: shapes and leading dimensions match the arguments, which the callers allocate by
         // them.
         unsafe {
             calls::dgemm(

@@ -18,7 +18,7 @@ const PART: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: PinnedHostSlice<u8>,
-    /// The end of the last copy from it. cudarc records that of its own only where there are several streams.
+    /// The end of the last copy from it. cudarc records the end of its own only where there are several streams.
     read: Option<CudaEvent>,
 }
 

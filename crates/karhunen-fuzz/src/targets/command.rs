@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::{Outcome, Verdict, choice, hold};
 
-/// The exit codes listed in the help, without those of signals.
+/// The exit codes listed in the help, without the codes of signals.
 const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];
 /// Limit of the address space of a command in KiB.
 const MOST_MEMORY: u64 = 3 << 20;
-/// Limit of the elapsed time of a command, on a busy machine; that of the processor time is lower.
+/// Limit of the elapsed time of a command, on a busy machine; the limit of the processor time is lower.
 const MOST_TIME: Duration = Duration::from_secs(120);
 /// Limit of the processor time of a command in seconds.
 const MOST_WORK: u64 = 10;

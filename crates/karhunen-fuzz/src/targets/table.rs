@@ -109,7 +109,8 @@ fn fit<T: Scalar>(values: &Values<T>) -> Result<(), String> {
     if n.saturating_mul(p) > MOST_VALUES || n == 0 || p == 0 {
         return Ok(());
     }
-    let source = values.source().map_err(|error| format!("a table that was read is no source: {error}"))?;
+    let source =
+        values.source().map_err(|error| format!("a table that was read is not a source: {error}"))?;
     let pca = Pca { n_components: NComponents::Count(2.min(n).min(p)), max_iter: 200, ..Pca::default() };
     let model = match pca.fit(&*source, &Weights::default()) {
         Ok(model) => model,

@@ -58,7 +58,7 @@ impl Upper<'_> {
         Some(explained)
     }
 
-    /// Solves `U'U x = b`, in place of `b`.
+    /// Solves `U'U x = b` and overwrites `b`.
     pub fn solve(&self, b: &mut [f64]) {
         for k in 0..self.m {
             let row = &self.values[k * self.stride..][..self.m];
@@ -91,7 +91,7 @@ impl Upper<'_> {
         dispatch(Invert { u: self.values, m, stride, inverse, workspace });
     }
 
-    /// Solves `U x = b`, in place of `b`.
+    /// Solves `U x = b` and overwrites `b`.
     fn substitute_back(&self, b: &mut [f64]) {
         for k in (0..self.m).rev() {
             let (before, x) = b.split_at_mut(k);

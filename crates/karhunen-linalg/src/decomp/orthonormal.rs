@@ -71,7 +71,7 @@ impl Fresh {
 }
 
 /// An orthonormal basis of the columns of `w`, which are orthogonal to `basis`, with `gram = W'W`. Its width is
-/// that of `w`, or the dimension left by `basis` if that is less. Columns whose part orthogonal to the others has
+/// the rank of `w`, or the dimension left by `basis` if that is less. Columns whose part orthogonal to the others has
 /// a norm of at most `floor` are replaced by `fresh` ones.
 ///
 /// # Errors
@@ -263,7 +263,7 @@ fn project_out_both(first: &Basis, second: &Basis, w: &mut Matrix, exec: &Exec<'
 }
 
 /// Columns of the next round, at most `most`, by pivoted Cholesky factorization of the equilibrated Gram matrix;
-/// and the columns left for later rounds, without those of norm at most `floor`.
+/// and the columns left for later rounds, without columns of norm at most `floor`.
 fn pivots(gram: &Matrix, floor: f64, most: usize) -> (Vec<usize>, Vec<usize>) {
     let norms: Vec<f64> = (0..gram.n_rows()).map(|j| gram[(j, j)].sqrt()).collect();
     let mut left: Vec<usize> = (0..norms.len()).filter(|&j| norms[j] > floor).collect();

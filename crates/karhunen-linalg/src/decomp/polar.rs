@@ -15,7 +15,7 @@ use crate::exec::Exec;
 /// [`crate::Error::Decomposition`] if an entry is not finite.
 pub fn orthogonal_factor(a: &Matrix) -> Result<Matrix> {
     let v = svd(a)?.v;
-    // Columns of A V are U times the singular values; those of zero are completed.
+    // Columns of A V are U times the singular values; columns of singular value zero are completed.
     let left = orthonormalize(multiply(a, &v), 0, &Exec::sequential())?;
     let k = v.n_cols();
     let sign = |c: usize| if left.r[(c, c)] < 0.0 { -1.0 } else { 1.0 };

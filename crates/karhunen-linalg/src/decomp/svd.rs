@@ -20,7 +20,7 @@ pub struct Svd {
     pub v: Matrix,
 }
 
-/// Memory estimate of [`svd`] in bytes for a matrix of shape (m, n), beside the matrix.
+/// Memory estimate of [`svd`] in bytes for a matrix of shape (m, n), excluding the matrix.
 pub fn need(m: usize, n: usize) -> f64 {
     let r = m.min(n) as f64;
     let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);

@@ -60,13 +60,13 @@ pub struct Tridiagonal {
     bound: f64,
 }
 
-/// Memory estimate in bytes of a reduction and all eigenvectors, beside the matrix.
+/// Memory estimate in bytes of a reduction and all eigenvectors, excluding the matrix.
 pub fn need(dim: usize) -> f64 {
     let matrix = 8.0 * (dim as f64).powi(2);
     need_of_reduction(dim) + matrix + (scratch_of_all(dim).unaligned_bytes_required() as f64).max(matrix)
 }
 
-/// Memory estimate in bytes of a reduction, beside the matrix.
+/// Memory estimate in bytes of a reduction, excluding the matrix.
 fn need_of_reduction(dim: usize) -> f64 {
     let block = recommended_block_size::<f64>(dim, dim);
     8.0 * dim as f64 * (dim + block + 8) as f64
@@ -163,7 +163,7 @@ impl Tridiagonal {
         self.diagonal.len()
     }
 
-    /// The eigenvalues of the ranks `ranks`, at most [`LANES`], where rank 0 is that of the largest. Descending. Errors
+    /// The eigenvalues of the ranks `ranks`, at most [`LANES`], where rank 0 is the largest. Descending. Errors
     /// are rounding errors of the one largest in magnitude.
     pub fn values(&self, ranks: Range<usize>) -> Vec<f64> {
         let squares: Vec<f64> = self.below.iter().map(|e| (e * e).max(f64::MIN_POSITIVE)).collect();
@@ -363,7 +363,7 @@ mod tests {
         ];
         for (what, expected) in cases {
             check(&with_eigenvalues(&expected, 5), &expected, 40, what);
-            // Already diagonal: every entry beside the diagonal is zero.
+            // Already diagonal: every entry off the diagonal is zero.
             let diagonal = Matrix::from_fn(60, 60, |i, j| if i == j { expected[59 - i] } else { 0.0 });
             check(&diagonal, &expected, 40, &format!("{what}, diagonal"));
         }

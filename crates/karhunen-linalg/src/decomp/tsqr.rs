@@ -13,7 +13,7 @@ use crate::exec::Accumulate;
 /// Number of columns up to which rows are reduced in lanes first.
 const NARROW: usize = 64;
 /// Number of values of the rows of narrow matrices that are stacked: so many that the triangles of the lanes cost
-/// little beside them, and few enough for the second cache.
+/// little in comparison, and few enough for the second cache.
 const NARROW_VALUES: usize = 1 << 16;
 /// Multiple of the number of columns from which a number of rows is reduced in lanes.
 const WORTH_REDUCING: usize = 4;
@@ -73,7 +73,7 @@ impl Triangle {
     /// Adds `n` consecutive rows, which `fill` writes, row-major.
     ///
     /// # Errors
-    /// Those of `fill`.
+    /// As returned by `fill`.
     pub fn push_with(&mut self, n: usize, fill: impl FnOnce(&mut [f64]) -> Result<()>) -> Result<()> {
         let (held, added) = (self.rows.len(), n * self.n_cols);
         if held + added < self.capacity * self.n_cols {

@@ -58,7 +58,7 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Zeros, in rows as long as those of a panel of `E`.
+    /// Zeros, in rows as long as the rows of a panel of `E`.
     pub fn zeros<E>(len: usize, n_vectors: usize) -> Self {
         let width = padded::<E>(len);
         Self { values: vec![0.0; width * n_vectors.next_multiple_of(2)], len, n_vectors, width }

@@ -104,7 +104,7 @@ impl PackedRows {
         if value_bytes == 4 { Packed::<f32>::need(shape) } else { Packed::<f64>::need(shape) }
     }
 
-    /// Packs the rows of `M`, or those of `M'`; `None` if that would save no time.
+    /// Packs the rows of `M` or of `M'`; `None` if that would save no time.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].

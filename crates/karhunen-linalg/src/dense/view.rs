@@ -140,7 +140,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Some(&self.data[start..start + self.n_cols])
     }
 
-    /// Tests that the values of a column, and not those of a row, are contiguous.
+    /// Tests that the values of a column, and not of a row, are contiguous.
     pub fn is_column_major(&self) -> bool {
         self.row_stride == 1 && self.col_stride != 1
     }

@@ -20,7 +20,7 @@ pub enum CategoryFault {
         /// The categories of the fit.
         known: Vec<String>,
     },
-    /// A code is no position among the names of the categories.
+    /// A code is not a position among the names of the categories.
     Code {
         /// The column.
         column: String,
@@ -66,7 +66,7 @@ pub enum CategoryFault {
         /// The analysis of that kind alone.
         instead: &'static str,
     },
-    /// A column is not that of the fit at its place.
+    /// A column differs from the column of the fit at its place.
     OtherColumn {
         /// The place.
         place: usize,

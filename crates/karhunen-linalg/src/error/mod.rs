@@ -479,7 +479,7 @@ pub enum Error {
         /// Its number of rows now.
         rows_now: usize,
     },
-    /// The results of an engine are not those of all parts.
+    /// The results of an engine do not cover all parts.
     Parts {
         /// The problem.
         problem: String,

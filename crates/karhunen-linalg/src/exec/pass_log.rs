@@ -51,7 +51,7 @@ pub trait PassLog: Sync {
     /// Keeps the result of the next pass, called `name`, which was just made.
     ///
     /// # Errors
-    /// An error ends the fit. A log that cannot be written should report it and let the fit go on.
+    /// An error ends the fit. A log that cannot be written should report it and let the fit continue.
     fn keep(&self, name: &'static str, result: &[f64]) -> Result<()>;
 }
 

@@ -65,14 +65,14 @@ pub(super) fn pool(n_threads: usize) -> Result<Pool> {
 }
 
 /// Takes the idle pool, if process `me` has one and no other call looks for it at this moment: after a fork the lock may
-/// be that of a thread that does not exist.
+/// belong to a thread that does not exist.
 #[cfg(feature = "parallel")]
 fn taken(me: u32) -> Option<rayon::ThreadPool> {
     let (owner, threads) = IDLE.try_lock().ok()?.take()?;
     if owner == me {
         return Some(threads);
     }
-    // The threads of the parent do not exist here: nothing can be told to them.
+    // The threads of the parent do not exist here: nothing can be sent to them.
     std::mem::forget(threads);
     None
 }

@@ -31,7 +31,7 @@ impl State {
     /// Returns the values of `content`.
     ///
     /// # Errors
-    /// Those of [`Resumable::exchange`].
+    /// As [`Resumable::exchange`].
     pub fn written(content: &mut dyn Resumable) -> Result<Vec<f64>> {
         let mut state = Self { values: Vec::new(), direction: Direction::Count, n_passed: 0 };
         content.exchange(&mut state)?;
@@ -92,7 +92,7 @@ impl State {
     /// Passes a part that may be absent; `empty` returns one of the right shape.
     ///
     /// # Errors
-    /// Those of [`Resumable::exchange`].
+    /// As [`Resumable::exchange`].
     pub fn option<A: Resumable>(&mut self, part: &mut Option<A>, empty: impl FnOnce() -> A) -> Result<()> {
         let mut is_some = part.is_some();
         self.flag(&mut is_some)?;

@@ -134,7 +134,7 @@ impl Observer for Unobserved {
 /// }
 /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0];
 /// let (x, weights) = (Dense::row_major(&x, 3, 2)?, Weights::default());
-/// // Threads: two instead of those of the current rayon pool.
+/// // Threads: two, whatever the current rayon pool has.
 /// let model = Pca::new(1).fit_with(&x, &weights, &Run::threads(2))?;
 /// // Progress: the model has the same bits.
 /// let patient = Budget { n_reports: AtomicUsize::new(0), most: usize::MAX };
@@ -149,7 +149,7 @@ impl Observer for Unobserved {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// Number of threads, from 1 to 1024; those of the current rayon pool if `None`. At most the larger of sixteen and
+    /// Number of threads, from 1 to 1024; as in the current rayon pool if `None`. At most the larger of sixteen and
     /// four per processor are started, because starting more takes longer than they save. Checked when the work
     /// starts.
     pub n_threads: Option<usize>,

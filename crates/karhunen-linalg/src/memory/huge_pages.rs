@@ -44,7 +44,7 @@ fn advise(block: *mut u8, n_bytes: usize) -> *mut u8 {
 }
 
 /// Asks for huge pages behind all pages of a block. The first and the last may hold more than the block: advice for whole
-/// mappings does not split them, and the system can go on moving them instead of copying their contents.
+/// mappings does not split them, and the system can continue to move them instead of copying their contents.
 #[cfg(target_os = "linux")]
 #[cold]
 #[allow(unsafe_code)]

@@ -1,9 +1,9 @@
 //! Available memory, and the check that a memory estimate fits into it.
 //!
 //! A program that runs out of memory in the middle of its work aborts without a result, and often without a
-//! message. Work that needs much memory therefore first calls [`ask`] with a memory estimate, computed by a
-//! formula beside the code that allocates. [`ask`] returns [`Error::Memory`], with advice, if the estimate exceeds
-//! the available memory.
+//! message. Work that needs much memory therefore first calls [`ask`] with a memory estimate, computed by a formula
+//! next to the code that allocates. [`ask`] returns [`Error::Memory`], with advice, if the estimate exceeds the
+//! available memory.
 //!
 //! Available memory is the least memory left by process limits, control groups and the machine (Linux), if they can
 //! be read; otherwise only the allocator decides. No other module of the library reads the system.
@@ -129,7 +129,7 @@ thread_local! {
 }
 
 /// True while this thread makes a trial allocation, whose failure is harmless. An allocator that ends the process
-/// when memory runs out, as that of the command line does, must return a null pointer instead.
+/// when memory runs out, as the allocator of the command line does, must return a null pointer instead.
 pub fn asking() -> bool {
     // The thread-local value is gone while a thread ends; such a thread makes no trial allocation.
     ASKING.try_with(Cell::get).unwrap_or(false)
@@ -153,19 +153,19 @@ fn left(swap: f64) -> Option<Available> {
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
-/// Tests whether a copy of `bytes` that only saves time may be made beside work that needs `beside` bytes: both must fit into
-/// the memory left without swap space, of which the copy may take the fraction `share`.
-pub fn spares(bytes: f64, beside: f64, share: f64) -> bool {
+/// Tests whether a copy of `bytes` that only saves time may be made during work that needs `work` bytes: both must fit
+/// into the memory left without swap space, of which the copy may take the fraction `share`.
+pub fn spares(bytes: f64, work: f64, share: f64) -> bool {
     /// The memory left if the system does not report it.
     const UNKNOWN: f64 = 4e9;
-    if !allocates(bytes + beside) {
+    if !allocates(bytes + work) {
         return false;
     }
-    if bytes + beside < SMALL {
+    if bytes + work < SMALL {
         return true;
     }
     let left = left(0.0).map_or(UNKNOWN, |left| left.bytes);
-    bytes <= share * left && bytes + beside <= left
+    bytes <= share * left && bytes + work <= left
 }
 
 /// The memory that work may take: the option `memory_limit`, or half of the memory that the machine or a process limit

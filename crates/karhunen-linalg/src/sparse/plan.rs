@@ -10,7 +10,7 @@ const ENTRIES_PER_SUM: usize = 24;
 /// Largest size of a private sum in bytes.
 const PRIVATE_BYTES: usize = 8 << 20;
 
-/// Bytes of a block of vectors that stays in the second-level cache beside the entries.
+/// Bytes of a block of vectors that stays in the second-level cache with the entries.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// The shape of the lines of a sparse matrix.

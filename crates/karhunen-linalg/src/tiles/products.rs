@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 use crate::simd::{Lane, dispatch};
 use crate::tiles::pairs::{Product, n_vectors, strip_by_strips, width};
 
-/// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` those of `Y`
+/// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` the strips of `Y`
 /// at distances of `stride` values, whose first `n_left` rows are added to.
 pub fn add_tile_product<E: Lane>(
     tile: &[E],

@@ -29,7 +29,7 @@ pub struct Factor<E> {
 enum Order {
     /// Strips of vectors, each row-major; vectors past the last, up to this number, are zero.
     Strips { n_padded: usize },
-    /// Transposed: an even number of rows as long as those of a panel, padded with zeros.
+    /// Transposed: an even number of rows as long as a panel's, padded with zeros.
     Vectors,
 }
 

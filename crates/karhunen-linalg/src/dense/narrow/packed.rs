@@ -1,4 +1,4 @@
-//! Rows of which panels are made: packed anew for every panel, or once for many products.
+//! Rows of which panels are made: packed again for every panel, or once for many products.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -14,11 +14,11 @@ use crate::simd::Lane;
 /// Bytes that a thread packs at a time, and that all pack between two looks at the clock.
 const PIECE_BYTES: usize = 1 << 20;
 const ROUND_BYTES: usize = 2 << 20;
-/// Number of rounds before the first look: a round is short beside an interruption.
+/// Number of rounds before the first look: a round is short compared with an interruption.
 const BLIND_ROUNDS: usize = 2;
-/// Largest ratio of the time of packing into new memory to that of packing into memory in use. Measured: 2 or 3 where new memory
-/// is fast, 10 to 30 where it is slow. An iteration makes a dozen products or more, of which each saves a third of a packing or
-/// more.
+/// Largest ratio of the time of packing into new memory to the time of packing into memory in use. Measured: 2 or 3
+/// where new memory is fast, 10 to 30 where it is slow. An iteration makes a dozen products or more, of which each
+/// saves a third of a packing or more.
 const WORTHWHILE: f64 = 6.0;
 
 /// Rows of which panels are made.
