@@ -1,5 +1,5 @@
 //! Fitted models and unfinished fits as records: named arrays, and everything else as text. Model files, checkpoints and
-//! pickles are records, so that each part of a model is described once, beside its struct.
+//! pickles are records, so that each part of a model is described once, next to its struct.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ impl Numbers<'_> {
 pub trait Number: Copy + 'static {
     /// The name of the type in messages.
     const DTYPE: &'static str;
-    /// Wraps the values as those of an array.
+    /// Wraps the values of an array.
     fn numbers(values: Cow<'_, [Self]>) -> Numbers<'_>;
     /// Returns the values of an array of this type.
     ///

@@ -166,7 +166,7 @@ impl Totals {
         }
     }
 
-    /// The largest number of components: that of the repeated rows if the weights count repetitions.
+    /// The largest number of components: of the repeated rows if the weights count repetitions.
     pub(crate) fn all_components(&self, weighting: Weighting, (n, p): (usize, usize)) -> usize {
         if weighting == Weighting::Frequency && self.whole {
             // A conversion beyond the range of the integer saturates.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn divisors_are_accurate_beside_one_dominant_importance_weight() {
+    fn divisors_are_accurate_with_one_dominant_importance_weight() {
         for heaviest in [1e3, 1e10, 1e16, 1e19] {
             let weights = [1.0, 2.0, heaviest, 1.0];
             let checked = NormalizedWeights::new(Some(&weights), 4).unwrap();

@@ -47,12 +47,12 @@ impl Error {
                 format!("{what} is {value}, which is not allowed: {rule}")
             }
             Error::NothingSetAside { option, share, n_observed, n_spare } => format!(
-                "{} sets none of the {n_observed} observed entries aside: {}",
+                "{} holds out none of the {n_observed} observed entries: {}",
                 surface.setting(*option, &OptionValue::from(*share)),
                 none_aside(*share, *n_observed, *n_spare)
             ),
             Error::Folds { n_folds, n_spare, n_observed } => format!(
-                "{} is more than the {n_spare} entries that can be set aside{}; {}",
+                "{} is more than the {n_spare} entries that can be held out{}; {}",
                 surface.setting(options::N_FOLDS, &OptionValue::from(*n_folds)),
                 alone(*n_observed, *n_spare),
                 fewer_folds(*n_spare)
@@ -86,15 +86,16 @@ impl Error {
                 Advice::text_for_all(advice, surface)
             ),
             Error::OtherFit { what, found, expected } => format!(
-                "the checkpoint was made with other {what} ({found}, now {expected}); resume with those, or fit anew"
+                "the checkpoint was made with other {what} ({found}, now {expected}); resume with those, or fit \
+                 again"
             ),
             Error::OtherOption { option, found, expected } => format!(
-                "the checkpoint was made with {}, now there is {}; resume with the same, or fit anew",
+                "the checkpoint was made with {}, now there is {}; resume with the same, or fit again",
                 surface.setting(*option, found),
                 surface.setting(*option, expected)
             ),
             Error::CheckpointDamaged { name, problem } => {
-                format!("the checkpoint is damaged: `{name}` {problem}; fit anew")
+                format!("the checkpoint is damaged: `{name}` {problem}; fit again")
             }
             Error::CheckpointNotKept { source } => format!("keeping a checkpoint failed: {source}"),
             Error::Record { array: Some(name), problem } => format!("`{name}`: {problem}"),
@@ -236,8 +237,8 @@ impl Error {
                 surface.row(*i)
             ),
             Error::ValueOverflow { row: i, column: j, dtype } => format!(
-                "{}, {}: the value that the scores stand for is beyond the range of {dtype}; check the scores, or give them \
-                 as f64",
+                "{}, {}: the value that the scores represent is beyond the range of {dtype}; check the scores, \
+                 or give them as f64",
                 surface.row(*i),
                 surface.column(*j)
             ),
@@ -333,7 +334,8 @@ fn room_advice(dtype: &str) -> &'static str {
 
 fn none_aside(share: f64, n_observed: usize, n_spare: usize) -> String {
     if n_spare == 0 {
-        return "each is alone in its row or column, which would have none left; give more entries, or set none aside"
+        return "each is alone in its row or column, which would have none left; give more entries, or hold \
+                none out"
             .to_owned();
     }
     let least = 0.5 / n_observed as f64;

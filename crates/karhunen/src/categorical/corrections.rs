@@ -8,7 +8,7 @@ use crate::error::{CategoryFault, Error, Result};
 /// Variances within this share of the total are all of it.
 const ROUNDING: f64 = 1e-9;
 
-/// Eigenvalues that exceed 1 / q by at most this share of it are 1 / q, as those of independent variables.
+/// Eigenvalues that exceed 1 / q by at most this share of it are 1 / q, as for independent variables.
 const EXCESS: f64 = 1e-12;
 
 /// The total of which shares of corrected eigenvalues are taken.
@@ -33,7 +33,7 @@ plain_names!(Correction);
 /// Corrected eigenvalues, one for each component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corrected {
-    /// Corrected eigenvalues; zero for those of at most 1 / q.
+    /// Corrected eigenvalues; zero for eigenvalues of at most 1 / q.
     pub eigenvalues: Vec<f64>,
     /// Their shares.
     pub ratio: Vec<f64>,

@@ -27,7 +27,7 @@ pub enum Variable {
     Categories {
         /// Its name.
         name: String,
-        /// The categories that rows of the fit had; the last is that of missing values if `has_missing`.
+        /// The categories that rows of the fit had; the last holds missing values if `has_missing`.
         categories: Vec<String>,
         /// True if rows of the fit lacked a value.
         has_missing: bool,
@@ -128,7 +128,7 @@ impl Encoding {
         starts
     }
 
-    /// The names of the columns of matrices: those of the numbers, then `column=category`.
+    /// The names of the columns of matrices: names of the numbers, then `column=category`.
     pub(super) fn feature_names(&self) -> Vec<String> {
         let numbers = self.variables.iter().filter(|variable| variable.categories().is_none());
         let of_variable = |(name, categories): (&str, &[String])| {
@@ -141,7 +141,7 @@ impl Encoding {
     /// The standardised numbers and the indicators of rows, shape (rows, numbers and categories).
     ///
     /// # Errors
-    /// [`Error::Categories`] if the columns are not those of the fit in their order, a number is not finite, or a row
+    /// [`Error::Categories`] if the columns or their order differ from the fit, a number is not finite, or a row
     /// has a category that no row of the fit had; [`Error::Shape`] for another number of columns; [`Error::Memory`].
     pub(super) fn matrix(&self, columns: &[Column]) -> Result<SparseMatrix<f64>> {
         self.matrix_of(columns, false)
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn deviations_of_any_size_are_those_of_the_values_times_a_factor() {
+    fn deviations_of_any_size_scale_with_the_values() {
         let (values, shares) = ([1.0, 2.0, 3.0, 7.0], [0.25, 0.5, 0.25, 0.0]);
         for factor in [1e-300, 1e-200, 1e-155, 1.0, 1e155, 1e200, 1e300] {
             let (mean, deviation) = standards(&values.map(|value| value * factor), &shares);

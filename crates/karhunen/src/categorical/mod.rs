@@ -10,7 +10,7 @@
 //! | MCA of $q$ variables | $\sqrt{p q}$ | refused | categories / $q$ - 1 |
 //! | FAMD | $\sqrt p$ | divided by their deviations | numbers + categories - variables of categories |
 //!
-//! Eigenvalues are variances with the divisor $\sum w$. Values are those of FactoMineR's `MCA` and `FAMD`, signs may
+//! Eigenvalues are variances with the divisor $\sum w$. Values equal FactoMineR's `MCA` and `FAMD`, signs may
 //! differ. Rows that lack a value have the category "missing". A category of rows without weight counts for nothing;
 //! its results are NaN, as are squared cosines and v-tests of a category that all rows have.
 //!

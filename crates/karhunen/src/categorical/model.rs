@@ -92,7 +92,7 @@ impl CategoricalModel {
         &self.pca
     }
 
-    /// Number of rows fitted, including those of weight zero.
+    /// Number of rows fitted, including rows of weight zero.
     pub fn n_samples(&self) -> usize {
         self.pca.n_samples()
     }
@@ -117,7 +117,7 @@ impl CategoricalModel {
         self.feature_names().split_off(self.encoding.n_numbers())
     }
 
-    /// Names of the columns of [`CategoricalModel::pca`]: those of the numbers, then those of the categories.
+    /// Names of the columns of [`CategoricalModel::pca`]: of the numbers, then of the categories.
     pub fn feature_names(&self) -> Vec<String> {
         self.encoding.feature_names()
     }
@@ -128,10 +128,10 @@ impl CategoricalModel {
     }
 
     /// Principal coordinates of rows, of the fit or supplementary, shape (n_rows, n_components). The weighted variances
-    /// of those of the fit are [`CategoricalModel::eigenvalues`].
+    /// of rows of the fit are [`CategoricalModel::eigenvalues`].
     ///
     /// # Errors
-    /// [`Error::Categories`] if the columns are not those of the fit in their order, if a row has a category that no
+    /// [`Error::Categories`] if the columns or their order differ from the fit, if a row has a category that no
     /// row of the fit had, or lacks a value where none of the fit did, and for numbers that are not finite;
     /// [`Error::Shape`] for another number of columns.
     pub fn transform(&self, columns: &[Column]) -> Result<Matrix> {
@@ -156,7 +156,7 @@ impl CategoricalModel {
     }
 
     /// The share of each row of the fit in the variance of each component, shape (n_rows, n_components), given the rows
-    /// and weights of the fit; those of a component sum to one.
+    /// and weights of the fit; the shares of a component sum to one.
     ///
     /// # Errors
     /// As [`CategoricalModel::transform`]; errors of weights.

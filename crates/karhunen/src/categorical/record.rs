@@ -1,4 +1,4 @@
-//! Models of categories as records: that of the PCA, and the variables of the table.
+//! Models of categories as records: the record of the PCA, and the variables of the table.
 
 use super::encoding::Variable;
 use super::model::{CategoricalModel, CategoricalParts};

@@ -16,8 +16,8 @@ pub struct CategoryResults {
     pub coordinates: Matrix,
     /// The share of a category in the variance of a component.
     pub contributions: Matrix,
-    /// The share of the squared distance of a category from the mean along a component: in MCA that of its profile, in
-    /// FAMD that of the mean of its rows.
+    /// The share of the squared distance of a category from the mean along a component: in MCA the distance of its
+    /// profile, in FAMD of the mean of its rows.
     pub cos2: Matrix,
     /// Deviations of the mean of the rows with a category from zero, in standard errors of drawing so many rows at
     /// random without replacement (Lebart, Morineau & Piron 1995, Statistique exploratoire multidimensionnelle, 1.3.3).
@@ -36,7 +36,7 @@ impl CategoricalModel {
         let (pca, variances) = (self.pca(), self.eigenvalues());
         let (first, n, k) = (self.encoding().n_numbers(), self.shares().len(), self.n_components());
         let (total, alone) = (pca.n_observations(), self.alone());
-        // Sums of the matrix X over the rows of a category are those of the fit: lambda v = X'WX v.
+        // Sums of the matrix X over the rows of a category follow from the fit: lambda v = X'WX v.
         let mean = |i: usize, c: usize| {
             variances[c] * pca.components()[(c, first + i)] * pca.scale()[first + i] / self.shares()[i]
         };

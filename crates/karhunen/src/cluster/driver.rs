@@ -43,8 +43,8 @@ impl<'a> Driver<'a> {
     /// Returns the sums over all parts: from the log, or from the engine.
     ///
     /// # Errors
-    /// Those of the engine; [`Error::PartChanged`] for a part that an earlier pass found otherwise; [`Error::Parts`] for
-    /// results that are not those of all parts.
+    /// Errors of the engine; [`Error::PartChanged`] for a part that an earlier pass found otherwise; [`Error::Parts`]
+    /// for results that do not cover all parts.
     pub(crate) fn pass(&self, name: &'static str, work: Work, exec: &Exec<'_>) -> Result<Partial> {
         exec.report(0.0)?;
         let task = Task { fit: self.fit, pass: self.n_passes.fetch_add(1, Ordering::Relaxed), work };
@@ -60,8 +60,8 @@ impl<'a> Driver<'a> {
         Ok(total)
     }
 
-    /// Compares the parts with those of the log, if it held all passes.
-    /// `scatter_columns` is that of the first pass.
+    /// Compares the parts with the parts of the log, if it held all passes.
+    /// `scatter_columns` is the value of the first pass.
     ///
     /// # Errors
     /// As [`Driver::pass`].

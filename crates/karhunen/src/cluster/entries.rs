@@ -51,7 +51,7 @@ impl IncompletePca {
     /// a log that keeps the result of every pass, and with threads and observer of `run`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit_parts`]; [`Error::WeightLength`], [`Error::WeightValue`]; those of the log;
+    /// As [`IncompletePca::fit_parts`]; [`Error::WeightLength`], [`Error::WeightValue`]; errors of the log;
     /// [`Error::Stopped`] if the observer cancels.
     pub fn fit_parts_with(
         &self,

@@ -45,7 +45,7 @@ use crate::error::Result;
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 pub trait Engine: Sync {
-    /// Returns the partial results of all parts, merged: those of the parts `8 j .. 8 j + 8` of each level of a tree
+    /// Returns the partial results of all parts, merged: the parts `8 j .. 8 j + 8` of each level of a tree
     /// become part `j` of the next, so that the bits depend on the parts alone. [`Partial::merge_all`] does so for
     /// partial results in one process.
     ///

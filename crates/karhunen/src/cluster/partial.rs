@@ -57,7 +57,7 @@ impl Partial {
     /// each row; all are one if `None`.
     ///
     /// # Errors
-    /// [`Error::Part`] with the number of the part and the error of its rows: those of [`crate::moments::Scatter::of`];
+    /// [`Error::Part`] with the number of the part and the error of its rows: as [`crate::moments::Scatter::of`];
     /// [`Error::Shape`] for another number of columns than the task has.
     pub fn of<T: Scalar>(
         task: &Task,
@@ -99,7 +99,7 @@ impl Partial {
         })
     }
 
-    /// As [`Partial::of`], for dense rows that are read once, in batches that need not stay in memory. The bits are those of
+    /// As [`Partial::of`], for dense rows that are read once, in batches that need not stay in memory. The bits equal
     /// [`Partial::of`] for all rows in one array, if every batch has the order of its values.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl Sums {
         let (n, p) = x.shape();
         match work {
             Work::Check { .. } => Ok(Self::Checked),
-            Work::Entries(_) => unreachable!("sums over entries are those of incomplete rows"),
+            Work::Entries(_) => unreachable!("sums over entries belong to incomplete rows"),
             Work::Sums { scatter_columns, .. } if p <= *scatter_columns => {
                 let exec = exec.phase("covariance");
                 let empty = || Ok(PackedScatter::empty(p));

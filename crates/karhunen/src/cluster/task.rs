@@ -19,7 +19,7 @@ pub(crate) enum Work {
     /// Weights, means and squares of the columns; if there are at most `scatter_columns` of them also their products, else
     /// the product of the scatter matrix with a random block of so many vectors, from a seed.
     Sums { scatter_columns: usize, first_block: (usize, u64) },
-    /// Nothing: the parts are compared with those of earlier passes, and read as [`Work::Sums`] reads them.
+    /// Nothing: the parts are compared with earlier passes, and read as [`Work::Sums`] reads them.
     Check { scatter_columns: usize },
     /// `sum_i w_i / s m_i (m_i' Q)` over the rows `m = (x - shift) F`.
     Product {

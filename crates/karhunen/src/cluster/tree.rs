@@ -19,7 +19,7 @@ impl Tree {
     /// Adds the result for the next part.
     ///
     /// # Errors
-    /// [`Error::Parts`] for that of another part; as [`Partial::merge`].
+    /// [`Error::Parts`] for the result of another part; as [`Partial::merge`].
     pub fn push(&mut self, partial: Partial) -> Result<()> {
         match partial.parts.first() {
             Some(part) if part.number == self.next => self.next += partial.parts.len(),

@@ -28,7 +28,7 @@ const LEAST: OptionName = OptionName::new("least");
 /// components, the mean squared deviation from the means. `most` is lowered to what the table allows.
 ///
 /// # Errors
-/// [`Error::Option`] unless `least` is at most `most` and what the table allows; those of [`IterativePca::complete`].
+/// [`Error::Option`] unless `least` is at most `most` and what the table allows; as [`IterativePca::complete`].
 pub fn choose_n_components(
     options: &IterativePca,
     x: &Matrix,

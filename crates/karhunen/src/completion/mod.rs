@@ -3,9 +3,9 @@
 //!
 //! Missing entries are filled, the completed table is fitted, and its fit fills them again, until the fit of the observed
 //! entries no longer changes. Shrunken scores keep the fills from following noise (Josse & Husson 2012,
-//! doi:10.1016/j.csda.2011.11.003, section 3; Josse & Husson 2016, doi:10.18637/jss.v070.i01, section 2). Means and scales are
-//! those of the completed table. Tables are held densely: [`crate::IncompletePca`] is for large ones, for error bars of
-//! predictions, and for new rows with missing values.
+//! doi:10.1016/j.csda.2011.11.003, section 3; Josse & Husson 2016, doi:10.18637/jss.v070.i01, section 2). Means and
+//! scales come from the completed table. Tables are held densely: [`crate::IncompletePca`] is for large ones, for error
+//! bars of predictions, and for new rows with missing values.
 //!
 //! ```
 //! use karhunen::completion::{IterativePca, choose_n_components};

@@ -196,7 +196,7 @@ mod tests {
     /// Values of scipy 1.17 (`scipy.stats.f.ppf`, `chi2.ppf`, `beta.ppf`, `norm.ppf`,
     /// `t.ppf`, `t.sf`, `f.sf`).
     #[test]
-    fn quantiles_and_tails_are_those_of_scipy() {
+    fn quantiles_and_tails_match_scipy() {
         let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 1e-11, "{x} is not {y}");
         near(f_quantile(3.0, 47.0, 0.95), 2.802355176096171);
         near(f_quantile(2.0, 9.0, 0.99), 8.021517309932058);

@@ -35,12 +35,13 @@ pub struct LeftOut {
     pub t2: Vec<f64>,
     /// Squared prediction errors, shape (n_rows,).
     pub spe: Vec<f64>,
-    /// Factor of the limit for T² of new rows ([`t2_limit`](super::t2_limit)): the mean of `t2` over that of normal rows along
-    /// components that do not follow the rows of the fit, at most one. Variances along components near the discarded ones
-    /// are estimated too large, and T² of new rows is small. One if nothing is discarded, with at most `k + 20` observations,
-    /// and where errors are by leverage or as they are.
+    /// Factor of the limit for T² of new rows ([`t2_limit`](super::t2_limit)): the mean of `t2` over the mean of normal
+    /// rows along components that do not follow the rows of the fit, at most one. Variances along components near the
+    /// discarded ones are estimated too large, and T² of new rows is small. One if nothing is discarded, with at most
+    /// `k + 20` observations, and where errors are by leverage or as they are.
     ///
-    /// Rows far from the others make it larger: the limit is then nearer that of the F distribution, and fewer rows exceed it.
+    /// Rows far from the others make it larger: the limit is then nearer the limit of the F distribution, and fewer
+    /// rows exceed it.
     pub t2_factor: f64,
 }
 
@@ -269,7 +270,7 @@ impl Without {
         let squares = self.scores.row(i).iter().map(|score| score * score);
         let mut poles: Vec<(f64, f64)> = self.variances.iter().copied().zip(squares).collect();
         if let Some(others) = self.others {
-            // The variance along the residual holds that of the row itself.
+            // The variance along the residual includes the row itself.
             poles.push((others.max(lost * beyond), beyond));
         }
         poles.sort_by(|a, b| b.0.total_cmp(&a.0));

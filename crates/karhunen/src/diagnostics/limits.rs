@@ -184,9 +184,10 @@ impl SpeDistribution {
     /// The limit that the squared prediction error of normal rows exceeds with probability `1 - level`. Infinite if nothing
     /// is discarded: all errors are rounding then.
     ///
-    /// If mean and variance are estimated for other rows, the limit is that of a larger level. The deviate of the level is
-    /// that of t times `sqrt(1 + 1 / n)`, as in a prediction interval of normal values, and t has as many degrees of freedom
-    /// as the variance of n multiples of chi-squared: `(n - 1) / (1 + 6 second)`, by their fourth moment.
+    /// If mean and variance are estimated for other rows, the limit is taken at a larger level. The deviate of the
+    /// level is the deviate of t times `sqrt(1 + 1 / n)`, as in a prediction interval of normal values, and t has as
+    /// many degrees of freedom as the variance of n multiples of chi-squared: `(n - 1) / (1 + 6 second)`, by their
+    /// fourth moment.
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1).
@@ -238,7 +239,7 @@ pub(super) fn tail_of(tail: f64, second: f64, n: f64) -> f64 {
     t_upper(-normal_quantile(tail) / (1.0 + 1.0 / n).sqrt(), degrees_of(second, n))
 }
 
-/// The level of known mean and variance whose deviate is that of estimated ones.
+/// The level at which known mean and variance have the deviate of estimated ones.
 pub(super) fn level_of(level: f64, second: f64, n: f64) -> f64 {
     if n.is_infinite() { level } else { normal_lower(deviate(level, second, n)) }
 }

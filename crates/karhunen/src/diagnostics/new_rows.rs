@@ -48,7 +48,8 @@ impl NewRows {
     }
 
     /// The limits of T² and of the squared prediction error that new normal rows exceed with probability `1 - level`, if the
-    /// rows of the fit are worth `n` independent ones in that of T². The second is infinite if nothing is discarded.
+    /// rows of the fit are worth `n` independent ones in the limit of T². The second is infinite if nothing is
+    /// discarded.
     ///
     /// # Errors
     /// As [`t2_limit_by`](super::t2_limit_by).

@@ -129,9 +129,9 @@ pub fn cos2<T: Scalar>(scores: &Matrix<T>, distance2: &[f64]) -> Matrix {
 }
 
 /// Returns the share of each row in the variance of a component, shape (n_rows, n_components): its weight times its
-/// squared score, over the sum over all rows, so that columns sum to one. `scores`, shape (n_rows, n_components), are
-/// those of all rows of the fit, `variances` those along its components, and `weights` those of its rows. NaN for a
-/// component without variance.
+/// squared score, over the sum over all rows, so that columns sum to one. `scores`, shape (n_rows, n_components),
+/// belong to all rows of the fit, `variances` to its components, and `weights` to its rows. NaN for a component without
+/// variance.
 ///
 /// # Errors
 /// [`crate::Error::WeightLength`], [`crate::Error::WeightValue`] and [`crate::Error::WeightsAllZero`] as a fit.

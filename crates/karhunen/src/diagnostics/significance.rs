@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn corrections_are_those_of_p_adjust() {
+    fn corrections_match_p_adjust() {
         // R 4.2: p.adjust(c(0.01, 0.04, 0.03, NA, 0.5), "holm") and "fdr".
         let p = [0.01, 0.04, 0.03, f64::NAN, 0.5];
         let close = |found: &[f64], expected: [f64; 5]| {

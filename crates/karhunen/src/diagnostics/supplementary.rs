@@ -25,15 +25,15 @@ pub struct Correlations {
     pub n_observed: Vec<f64>,
 }
 
-/// Returns weighted correlations of the columns of `variables`, shape (n_rows, n_variables), with those of `scores`, shape
-/// (n_rows, n_components). A NaN of a variable leaves out the row for that variable.
+/// Returns weighted correlations of the columns of `variables`, shape (n_rows, n_variables), with the columns of
+/// `scores`, shape (n_rows, n_components). A NaN of a variable leaves out the row for that variable.
 ///
 /// Tests count as many observations as the weights mean: their sum for frequency weights, the effective number
 /// `(sum w)^2 / sum w^2` for importance and population weights.
 ///
 /// # Errors
-/// [`Error::Shape`] unless both have the same number of rows; those of the weights of a fit; [`Error::NonFinite`] for an
-/// infinite value; [`Error::Stopped`] if the observer cancels.
+/// [`Error::Shape`] unless both have the same number of rows; errors of the weights of a fit; [`Error::NonFinite`] for
+/// an infinite value; [`Error::Stopped`] if the observer cancels.
 pub fn correlations(
     scores: &Matrix,
     variables: &Matrix,
@@ -142,7 +142,7 @@ impl<'a> Observations<'a> {
     }
 }
 
-/// Categories of one variable beside scores.
+/// Categories of one variable, described by scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     /// Weighted mean of the scores of each category, shape (n_categories, n_components); NaN for one without rows.
@@ -169,7 +169,7 @@ pub struct Categories {
 /// does, in each category by its own weights.
 ///
 /// # Errors
-/// [`Error::Shape`] unless there is one code for each row of `scores`; those of the weights of a fit;
+/// [`Error::Shape`] unless there is one code for each row of `scores`; errors of the weights of a fit;
 /// [`Error::Degenerate`] for a code beyond the last category.
 pub fn categories(
     scores: &Matrix,
@@ -234,7 +234,7 @@ pub fn categories(
 
 /// Expected values for scores that are unrelated to the categories, in units of the variance of all rows.
 struct Chance {
-    /// The variance of the mean of each category about that of all rows; NaN for a category of all rows or of none.
+    /// The variance of the mean of each category about the mean of all rows; NaN for a category of all rows or of none.
     variances: Vec<f64>,
     /// The correlation ratio.
     eta2: f64,

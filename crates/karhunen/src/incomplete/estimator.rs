@@ -52,7 +52,7 @@ impl IncompletePca {
         self.check_all(data, context.start)?;
         if data.multiplicity().is_some() || data.is_weighted() {
             let rule =
-                "entries and rows with weights cannot stand for one another; leave the weights or this out";
+                "entries and rows with weights cannot represent one another; leave the weights or this out";
             return Err(Error::option(options::CONFORMAL, value, rule));
         }
         let (share, stream) = (Share { option: options::CONFORMAL, value }, Purpose::Conformal.of(self.seed));
@@ -109,7 +109,7 @@ impl IncompletePca {
             return Err(Error::option(
                 options::START,
                 OptionValue::Given,
-                "a fit that is resumed goes on where it was: it has no other start",
+                "a fit that is resumed continues where it was: it has no other start",
             ));
         }
         match Unseen::of(self, data) {

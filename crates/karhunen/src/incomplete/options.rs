@@ -141,8 +141,8 @@ pub enum OnlineRule {
     /// Scales each loading by its own curvature, a decaying sum of squared scores.
     #[default]
     Diagonal,
-    /// Recursive least squares: decaying sums of all products of scores per feature. Time and memory are those of
-    /// `Diagonal` times the number of components.
+    /// Recursive least squares: decaying sums of all products of scores per feature. Time and memory are as for
+    /// `Diagonal`, times the number of components.
     Rls,
     /// Follows the gradient, with a learning rate that falls with the number of rows.
     Oja,
@@ -232,7 +232,7 @@ impl std::fmt::Display for Regularization {
 pub enum MeanMode {
     /// Zero.
     None,
-    /// The mean of the observed entries, or that of the start. Biased if missingness depends on the value.
+    /// The mean of the observed entries, or of the start. Biased if missingness depends on the value.
     Fixed,
     /// Fitted with the components.
     #[default]
@@ -371,7 +371,7 @@ pub struct IncompletePca {
     pub seed: u64,
     /// If true, keeps covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
-    /// Most memory that the entries and their fit may take together, in bytes; that of the machine if `None`.
+    /// Most memory that the entries and their fit may take together, in bytes; the memory of the machine if `None`.
     /// [`IncompletePca::observe`] reads the entries of a source within it. The model does not depend on it.
     pub memory_limit: Option<u64>,
     #[doc(hidden)]
@@ -420,7 +420,7 @@ impl IncompletePca {
     pub const HELD_OUT: f64 = 0.02;
 
     /// Default fraction of `n_observed` entries held out for early stopping: 0.02, or fifty entries up to 0.2. The
-    /// error of fifty entries has a standard error of a tenth; that of fewer is too uncertain.
+    /// error of fifty entries has a standard error of a tenth; with fewer it is too uncertain.
     ///
     /// ```
     /// use karhunen::IncompletePca;

@@ -181,7 +181,7 @@ fn take_convergence(record: &mut Record<'_>) -> Result<IncompleteConvergence> {
     Ok(IncompleteConvergence { trace: (0..length).map(entry).collect(), ..convergence })
 }
 
-/// All arrays have one axis and the type `float64`; their names are those of the checkpoint.
+/// All arrays have one axis and the type `float64`, and keep their names in the checkpoint.
 impl Recorded for Checkpoint {
     const KIND: &'static str = "incomplete-pca-checkpoint";
 

@@ -154,7 +154,7 @@ impl IncompletePca {
                 regularization.is_none() || !method.learns_variances(),
                 options::REGULARIZATION,
                 value(),
-                "the probabilistic and variational methods learn variances in place of penalties".into(),
+                "the probabilistic and variational methods learn variances instead of penalties".into(),
             ),
             (
                 method != Method::Soft || !matches!(regularization, Some(Regularization::Weighted(_))),

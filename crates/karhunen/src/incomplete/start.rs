@@ -11,7 +11,7 @@ pub struct Start {
     pub loadings: Matrix,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
-    /// Initial means, shape (n_features,), in the units of the data; those of the observed entries if `None`.
+    /// Initial means, shape (n_features,), in the units of the data; the means of the observed entries if `None`.
     pub mean: Option<Vec<f64>>,
 }
 

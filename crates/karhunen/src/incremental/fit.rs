@@ -97,7 +97,7 @@ impl IncrementalFit {
         self.n_features
     }
 
-    /// Number of rows so far, those of weight zero and forgotten ones included.
+    /// Number of rows so far, including rows of weight zero and forgotten ones.
     pub fn n_samples_seen(&self) -> usize {
         self.n_samples
     }
@@ -110,8 +110,8 @@ impl IncrementalFit {
         }
     }
 
-    /// Number of dense rows of one update: `batch_size` or the choice of a sketch; with the method scatter,
-    /// those of a piece.
+    /// Number of dense rows of one update: `batch_size` or the choice of a sketch; with the method scatter, the rows of
+    /// a piece.
     pub fn batch_size(&self) -> usize {
         match &self.engine {
             Engine::Scatter(_) => exact::piece_size(self.n_features).dense_rows,
@@ -265,7 +265,7 @@ impl IncrementalFit {
             }
         }
         check_finite(rows, visit.first, weights)?;
-        // Sums may leave the range of f64, also those of rows that wait: a trial shows it before anything
+        // Sums may leave the range of f64, also sums over rows that wait: a trial shows it before anything
         // changes.
         let mut trial = self.clone();
         trial.push_checked(rows, weights, f64::MAX, visit, run)?;
@@ -297,7 +297,7 @@ impl IncrementalFit {
         let mut next: Option<Engine> = None;
         self.held.push(rows, weights, division, &mut |rows| {
             // An observer that cancels the push here, before it takes effect, leaves the state as it was.
-            let Some(rows) = rows else { return ask_to_go_on(run) };
+            let Some(rows) = rows else { return ask_to_continue(run) };
             let forget = std::mem::replace(&mut visit.forget, 1.0);
             let current = next.take().map_or(Cow::Borrowed(engine), Cow::Owned);
             let added = Exec::run(run, |exec| Engine::added(current, rows, forget, half_life, exec))?;
@@ -408,7 +408,7 @@ impl IncrementalFit {
         self.options.pca(n_components).fit_scatter_with(scatter, None, run)
     }
 
-    /// True for weights that decay, which are not counts, whatever those of the rows mean.
+    /// True for weights that decay, which are not counts, whatever the weights of the rows mean.
     fn decays(&self) -> bool {
         self.options.forget < 1.0 || self.options.half_life.is_some()
     }
@@ -460,7 +460,7 @@ impl Engine {
 
 /// # Errors
 /// [`Error::Stopped`] if the observer cancels.
-fn ask_to_go_on(run: &Run<'_>) -> Result<()> {
+fn ask_to_continue(run: &Run<'_>) -> Result<()> {
     const PHASE: &str = "rows";
     match run.observer.update(PHASE, 1.0) {
         Flow::Continue => Ok(()),

@@ -10,7 +10,7 @@ use crate::incremental::options::IncrementalPca;
 use crate::pca::NComponents;
 
 impl IncrementalFit {
-    /// Adds the rows of another fit. Their weights do not decay, and those of this fit do not either: with
+    /// Adds the rows of another fit. Neither their weights nor the weights of this fit decay: with
     /// forgetting, both are as old as at their last batch.
     ///
     /// With the method scatter the result is exact. Sketches that were truncated lose by merging: a merged
@@ -39,7 +39,7 @@ impl IncrementalFit {
         if other.n_samples == 0 {
             return Ok(());
         }
-        // Rows that will give the scales go on waiting.
+        // Rows that will give the scales continue to wait.
         let waits = self.n_samples == 0 && other.is_warming();
         let has_own_scales = self.n_samples > 0 && (self.is_warming() || other.is_warming());
         let engine = Exec::run(run, |exec| {

@@ -8,7 +8,7 @@ use crate::pca::PcaModel;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// There are fewer rows than components were asked for, or those of a sketch vary in fewer directions.
+    /// There are fewer rows than components were asked for, or the rows of a sketch vary in fewer directions.
     FewerComponents {
         /// Components of the model.
         found: usize,
@@ -70,7 +70,7 @@ impl IncrementalModel {
         self.method
     }
 
-    /// Number of rows so far, those of weight zero and forgotten ones included.
+    /// Number of rows so far, including rows of weight zero and forgotten ones.
     pub fn n_samples_seen(&self) -> usize {
         self.moments.n_samples
     }

@@ -9,7 +9,7 @@ use crate::moments::check_size;
 use crate::pca::{NComponents, Pca};
 use crate::weights::Weighting;
 
-/// The range of given scales, whose squares must not leave that of f64.
+/// The range of given scales, whose squares must not leave the range of f64.
 const SCALES: RangeInclusive<f64> = 1e-50..=1e50;
 
 /// The statistics that an incremental fit keeps of the rows.

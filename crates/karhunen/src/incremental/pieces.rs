@@ -82,7 +82,7 @@ impl Held {
     /// unchanged.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// As returned by `f`.
     pub(super) fn push<T: Scalar>(
         &mut self,
         block: &Block<'_, T>,
@@ -164,7 +164,7 @@ impl Held {
                 self.complete(division, first, f)?;
                 continue;
             }
-            // Rows that fill the piece held, and those of the whole pieces after them.
+            // Rows that fill the piece held, and rows of the whole pieces after them.
             let fill = if self.n_rows > 0 { (n - done).min(piece - self.n_rows) } else { 0 };
             let run = if division.runs { (n - done - fill) / piece * piece } else { 0 };
             if run > 0 && is_contiguous {

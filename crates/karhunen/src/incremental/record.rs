@@ -1,4 +1,4 @@
-//! Incremental fits as records, from which they go on with the same bits.
+//! Incremental fits as records, from which they continue with the same bits.
 
 use crate::error::Result;
 use crate::incremental::fit::{Engine, IncrementalFit};
@@ -81,7 +81,7 @@ impl Recorded for IncrementalFit {
         options.check(p)?;
         if options.method_for(p) != record.json::<IncrementalMethod>("method")? {
             return Err(damaged(
-                "the method is not that of the options; the file is damaged, fit it again".into(),
+                "the method does not match the options; the file is damaged, fit it again".into(),
             ));
         }
         let held = held(record, &counts)?;

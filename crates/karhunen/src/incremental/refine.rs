@@ -13,8 +13,8 @@ use crate::weights::Weights;
 impl IncrementalFit {
     /// Fits `x` by block Krylov iteration that starts from the directions of this fit: the components of `x`
     /// to the tolerance, in fewer passes than [`Pca::fit`] takes. `x` should hold the rows of the fit, or
-    /// rows like them; moments and scales are those of `x`, and weights do not decay. `weights` holds one
-    /// weight for each row of `x`; `tol` is that of [`Pca`].
+    /// rows like them; moments and scales are taken from `x`, and weights do not decay. `weights` holds one
+    /// weight for each row of `x`; `tol` as in [`Pca`].
     ///
     /// Memory: a basis of about `2 k + 6 (l + 8)` vectors of n_features values, for k components and l
     /// directions.

@@ -119,7 +119,7 @@ impl Sums {
                 }
             }
         });
-        // Padding of the last strip is no feature.
+        // Padding of the last strip is not a feature.
         let padded = origin.len();
         mean[m..].fill(0.0);
         if m < padded {
@@ -279,7 +279,7 @@ pub(super) fn project(
 
 impl Projected {
     /// Sets components to zero whose eigenvalues are below `share` of the largest, or within the rounding of
-    /// the trace that centring removes, `uncentred - total`. Must be called while `total` is that of the features.
+    /// the trace that centring removes, `uncentred - total`. Must be called while `total` belongs to the features.
     pub(super) fn clear_rounding(&mut self, share: f64) {
         /// Number of rounding errors: of a square, a mean and a difference.
         const ROUNDINGS: f64 = 4.0;
@@ -329,10 +329,10 @@ pub(super) fn estimate(
     Ok(largest_magnitude(&pairs.values))
 }
 
-/// Bound on the rounding errors in the difference of two kernel matrices: those of kernel values of relative
-/// precision `epsilon` (that of the type of the data) and trace `trace`, and those of f64 features, which a
-/// whitening amplifies by its condition number. Directions below `sqrt(eps)` are dropped, so the second part never
-/// exceeds a few `sqrt(eps)` of the `largest` eigenvalue.
+/// Bound on the rounding errors in the difference of two kernel matrices: of kernel values of relative precision
+/// `epsilon` (from the type of the data) and trace `trace`, and of f64 features, which a whitening amplifies by its
+/// condition number. Directions below `sqrt(eps)` are dropped, so the second part never exceeds a few `sqrt(eps)` of
+/// the `largest` eigenvalue.
 pub(super) fn rounding(epsilon: f64, trace: f64, whitening: Option<&Whitening>, largest: f64) -> f64 {
     let magnified = whitening.map_or(0.0, |w| f64::EPSILON * w.condition * largest);
     4.0 * (epsilon * trace + magnified)
@@ -342,8 +342,8 @@ pub(super) fn rounding(epsilon: f64, trace: f64, whitening: Option<&Whitening>, 
 const LEAST_SHARE: f64 = 1e-3;
 
 /// Bound and estimate relative to the largest eigenvalue of the kernel matrix, with `rounding` added; the estimate is at most
-/// the bound. `largest` is that of the approximation: with a bound it is not above that of the matrix, because the difference
-/// has no negative eigenvalue; that of random features may be, by the estimate.
+/// the bound. `largest` is the largest eigenvalue of the approximation: with a bound it is not above that of the
+/// matrix, because the difference has no negative eigenvalue; for random features it may be, by the estimate.
 pub(super) fn approximation(
     n_features: usize,
     bound: Option<f64>,

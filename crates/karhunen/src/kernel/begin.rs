@@ -1,9 +1,9 @@
 //! Fits of f64 data that begin with an iteration in f32. A pass over the tiles takes half the time there; one product
 //! in f64 then gives the residuals and the eigenvalues, whose errors are of the size of the square, and an iteration in
-//! f64 goes on if a residual exceeds the tolerance.
+//! f64 continues if a residual exceeds the tolerance.
 //!
-//! Only fits with the kernel rbf begin so: the squared norms of the rows tell how kernel values are rounded. The values
-//! of other kernels need other bounds, and those of a given matrix or of a function are not computed here.
+//! Only fits with the kernel rbf begin so: the squared norms of the rows show how kernel values are rounded. The values
+//! of other kernels need other bounds, and values of a given matrix or of a function are not computed here.
 
 use crate::kernel::function::Kernel;
 use crate::kernel::options::KernelPca;

@@ -40,8 +40,8 @@ impl Means {
     }
 }
 
-/// The weighted, centred kernel matrix. Its eigenvalues times the sum of the weights are those of the matrix of
-/// repeated rows.
+/// The weighted, centred kernel matrix. Its eigenvalues times the sum of the weights are the eigenvalues of the matrix
+/// of repeated rows.
 pub(super) struct Centred<'a, E> {
     gram: &'a Gram<'a, E>,
     shares: &'a [f64],

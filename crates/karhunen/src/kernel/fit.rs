@@ -336,7 +336,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The parameters of an iteration that goes on from `begun`.
+    /// The parameters of an iteration that continues from `begun`.
     fn iteration<'b>(&self, begun: Option<&'b Pairs>) -> IterationOptions<'b> {
         IterationOptions {
             tol: self.tol,

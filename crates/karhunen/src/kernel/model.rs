@@ -29,7 +29,7 @@ pub struct KernelConvergence {
     pub n_converged: usize,
     /// The smallest eigenvalue of the centred kernel matrix, if known: exact on the route `full`, within a
     /// thousandth of the largest for kernels that need not be positive semi-definite. If it is negative beyond
-    /// rounding, the components are those of the positive part alone.
+    /// rounding, the components belong to the positive part alone.
     pub smallest_eigenvalue: Option<f64>,
     /// Error of an approximate kernel matrix; `None` on the exact routes.
     pub approximation: Option<Approximation>,
@@ -56,7 +56,7 @@ pub struct Approximation {
     /// negative. Useless if it is 1 or more, which is common if many small eigenvalues add up to more than the
     /// largest: [`Approximation::useful_bound`].
     pub bound: Option<f64>,
-    /// Estimate of the spectral norm: that of the difference on at most 500 rows, drawn by the seed in proportion
+    /// Estimate of the spectral norm: the norm of the difference on at most 500 rows, drawn by the seed in proportion
     /// to their weights, each representing others. Not rigorous, but close even if the bound is not; an
     /// overestimate if the difference has no leading directions; at most the bound.
     pub estimate: f64,
@@ -160,13 +160,13 @@ pub struct KernelParts {
     pub coefficients: Matrix,
     /// Subtracted from the scores, one for each component.
     pub offsets: Vec<f64>,
-    /// Eigenvalues of the kernel matrix, centred unless the fit was without, descending; with weights, those of the matrix of
+    /// Eigenvalues of the kernel matrix, centred unless the fit was without, descending; with weights, of the matrix of
     /// repeated rows.
     pub eigenvalues: Vec<f64>,
     /// The sum of all positive eigenvalues, kept or not. `None` if it is unknown: an iteration with a kernel that may have
     /// negative eigenvalues finds no more than the trace, which includes them.
     pub total: Option<f64>,
-    /// Number of rows fitted, including those of weight zero.
+    /// Number of rows fitted, including rows of weight zero.
     pub n_samples: usize,
     /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of
     /// the eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are
@@ -292,13 +292,13 @@ impl KernelModel {
         self.parts.basis.n_features()
     }
 
-    /// Number of rows fitted, including those of weight zero.
+    /// Number of rows fitted, including rows of weight zero.
     pub fn n_samples(&self) -> usize {
         self.parts.n_samples
     }
 
     /// Eigenvalues of the kernel matrix, centred unless the fit was without, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of
-    /// squared scores. With weights, those of the matrix of repeated rows.
+    /// squared scores. With weights, they refer to the matrix of repeated rows.
     pub fn eigenvalues(&self) -> &[f64] {
         &self.parts.eigenvalues
     }

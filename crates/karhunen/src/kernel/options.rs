@@ -166,7 +166,7 @@ pub struct KernelPca {
     /// kernel, or the solver `full`.
     pub n_components: NComponents,
     /// Subtract the mean in feature space. Without it, components are eigenvectors of the kernel matrix as it is, about the origin of
-    /// feature space: their variances are mean squares, and scores need no kernel values but those of the new row. For the
+    /// feature space: their variances are mean squares, and scores need only the kernel values of the new row. For the
     /// exact solvers.
     pub center: bool,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
@@ -188,8 +188,8 @@ pub struct KernelPca {
     pub max_iter: usize,
     /// Block size of the iteration; chosen if `None`.
     pub block_size: Option<usize>,
-    /// Bytes that a fit may hold beside the data; half of the machine's memory if `None` (4 GB if the system does
-    /// not report its memory).
+    /// Bytes that a fit may hold in addition to the data; half of the machine's memory if `None` (4 GB if the system
+    /// does not report its memory).
     pub memory_limit: Option<u64>,
     /// Seed of all random draws.
     pub seed: u64,

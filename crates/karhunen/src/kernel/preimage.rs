@@ -43,7 +43,7 @@ pub(super) fn fit_ridge(
         Error::Decomposition { .. } => Error::option(
             options::ALPHA,
             alpha,
-            "beside it the kernel matrix of the scores is singular; give a larger ridge",
+            "with it the kernel matrix of the scores is singular; give a larger ridge",
         ),
         error => error,
     })?;

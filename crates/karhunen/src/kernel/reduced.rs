@@ -58,7 +58,7 @@ impl<T: Scalar> Reduced<'_, T> {
         let features = self.of_rows(&rows, exec)?;
         let values = feature_matrix(&features, &rows, exec)?;
         let whitening = Whitening::of(&values)?;
-        // The mean of the sample is near that of all rows.
+        // The mean of the sample is near the mean of all rows.
         let origin = column_means(&values);
         let moments = moments(self.x, &features, &origin, self.shares, &exec.phase("features"))?;
         let (projected, approximation) = self.components(&moments, &features, Some(&whitening), exec)?;

@@ -43,8 +43,8 @@ impl Choice for KernelRoute {
     const TABLE: &'static [Named<Self>] = &[
         Named::new(Self::Full, "full", "The whole kernel matrix, decomposed"),
         Named::new(Self::Stored, "stored", "The leading ones by iteration, the matrix held in memory"),
-        Named::new(Self::Tiles, "tiles", "The same, the matrix computed anew in every pass"),
-        Named::new(Self::Nystrom, "nystrom", "Some rows, the landmarks, stand for all"),
+        Named::new(Self::Tiles, "tiles", "The same, the matrix computed again in every pass"),
+        Named::new(Self::Nystrom, "nystrom", "Some rows, the landmarks, represent all"),
         Named::new(Self::Fourier, "fourier", "Random Fourier features, for rbf and laplacian"),
     ];
 }

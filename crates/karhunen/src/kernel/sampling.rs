@@ -42,11 +42,11 @@ impl Sample {
         let rates: Vec<f64> = positive.iter().map(|&i| shares[i]).collect();
         let (first, beyond) = first_to_arrive(&rates, most, rng);
         let rows: Vec<usize> = first.into_iter().map(|i| positive[i]).collect();
-        let stands_for = |share: f64| match -(-share * beyond).exp_m1() {
+        let represented = |share: f64| match -(-share * beyond).exp_m1() {
             0.0 => 1.0 / beyond,
             drawn => share / drawn,
         };
-        let shares = rows.iter().map(|&i| stands_for(shares[i])).collect();
+        let shares = rows.iter().map(|&i| represented(shares[i])).collect();
         Self { rows, shares }
     }
 }

@@ -55,7 +55,7 @@ impl KernelProblem {
         if self.single { stored_bytes::<f32>(self.n) } else { stored_bytes::<f64>(self.n) }
     }
 
-    /// Bytes of the matrices of a route, beside the data.
+    /// Bytes of the matrices of a route, excluding the data.
     pub(super) fn bytes(&self, route: KernelRoute) -> f64 {
         let n = self.n as f64;
         let vectors = 8.0 * n * (3.0 * self.k() as f64 + 100.0);
@@ -90,7 +90,7 @@ impl KernelProblem {
         memory::ask(&what, self.need(route, n_threads), || self.smaller_need(route, n_threads))
     }
 
-    /// Memory estimate in bytes of a fit by `route`, beside the data: matrices, copies of rows, and buffers of
+    /// Memory estimate in bytes of a fit by `route`, excluding the data: matrices, copies of rows, and buffers of
     /// threads.
     pub(super) fn need(&self, route: KernelRoute, n_threads: usize) -> f64 {
         /// Bytes of an f64.

@@ -185,7 +185,7 @@ fn block_size<E>(k: usize) -> usize {
     strips * width::<E>()
 }
 
-/// The fewest passes in which an iteration finds `k` components of `n` rows: those of a basis of `k` columns, and
+/// The fewest passes in which an iteration finds `k` components of `n` rows: enough for a basis of `k` columns, and
 /// two for the smallest eigenvalue if it may be negative.
 pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Option<usize>) -> usize {
     let basis = block_size.map_or(1, |columns| k.div_ceil(columns.min(n)));
@@ -318,7 +318,7 @@ mod tests {
     use crate::testing::test_matrices::orthonormal;
 
     #[test]
-    fn an_iteration_goes_on_from_any_start() {
+    fn an_iteration_continues_from_any_start() {
         let (n, k, exec) = (300, 4, Exec::sequential());
         let rows = KernelRows::Dense(gaussian(n, 3, Purpose::Probes.of(1)));
         let kernel = Kernel::Rbf { gamma: Gamma::Value(0.2) };

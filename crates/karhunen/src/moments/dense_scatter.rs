@@ -1,7 +1,7 @@
 //! Weighted mean and scatter of the rows of a dense array, in one pass over the memory.
 //!
-//! Products are formed about a provisional mean, that of the first rows, and then moved to the mean. This loses digits
-//! only if the first rows have almost no weight or are outliers: then the piece is read again.
+//! Products are formed about a provisional mean, the mean of the first rows, and then moved to the mean. This loses
+//! digits only if the first rows have almost no weight or are outliers: then the piece is read again.
 
 use std::ops::Range;
 

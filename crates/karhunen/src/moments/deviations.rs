@@ -62,7 +62,7 @@ impl Columns {
             if rest != 0.0 {
                 columns.remainder.resize(p, 0.0);
             }
-            // The rest of the mean from the moments is not that of this mean.
+            // The rest of the mean from the moments does not belong to this mean.
             if let Some(remainder) = columns.remainder.get_mut(j) {
                 *remainder = rest;
             }
@@ -109,8 +109,8 @@ impl Columns {
     /// Bounds the variance along a component, of columns with these factors, that comes from the rounding of the `n_rows`
     /// values of each column. A value `x` is rounded by half a unit at most, with a mean square of up to `(epsilon x)^2 / 12`,
     /// and the largest variance of `n` independent rows is `(1 + sqrt(p / n))^2` times as large (Marchenko & Pastur 1967,
-    /// doi:10.1070/SM1967v001n04ABEH001994). `epsilon` is that of a deviation from the mean, smaller where one row has nearly
-    /// all weight.
+    /// doi:10.1070/SM1967v001n04ABEH001994). `epsilon` refers to a deviation from the mean, smaller where one row has
+    /// nearly all weight.
     pub(crate) fn rounding_along(
         &self,
         component: &[f64],

@@ -1,6 +1,6 @@
-//! Columns of sparse data that lie far from zero: nearly all of their entries are stored, and their mean is large beside
-//! their deviation. Products that are centred after they are summed lose the digits of such columns, so their values are
-//! centred first. They take about as much memory as their stored entries.
+//! Columns of sparse data that lie far from zero: nearly all of their entries are stored, and their mean is large
+//! compared with their deviation. Products that are centred after they are summed lose the digits of such columns, so
+//! their values are centred first. They take about as much memory as their stored entries.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -65,7 +65,7 @@ pub(super) fn recompute<T: Scalar>(
             values.row_mut(i).iter_mut().for_each(|value| *value *= weight);
         }
     }
-    // Products with the other columns, for some columns at a time: those of the entries, and of their shift.
+    // Products with the other columns, for some columns at a time: of the entries, and of their shift.
     let others: Vec<usize> = (0..x.n_cols()).filter(|j| place[*j].is_none()).collect();
     let mut products = vec![0.0; d.div_ceil(AT_ONCE) * AT_ONCE * x.n_cols()];
     exec.part(0.5, 1.0).fill(&mut products, AT_ONCE * x.n_cols(), |piece, products| {

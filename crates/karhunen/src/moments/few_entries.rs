@@ -47,8 +47,8 @@ pub(super) fn add_by_entry<N: LineNumber, I: Index, T: Scalar>(
 
 /// Adds the products of line `i` with the lines from `i` on, over the columns of all parts, to `row`.
 ///
-/// Columns have few entries, and a loop over those of one column would end by a branch that cannot be predicted. So
-/// [`RUN`] products are written behind those of earlier columns whatever the number of entries, those past the last are
+/// Columns have few entries, and a loop over one column would end by a branch that cannot be predicted. So [`RUN`]
+/// products are written behind the products of earlier columns whatever the number of entries, those past the last are
 /// overwritten by the next column, and long loops add the products.
 struct AddLine<'a, 'p, N, I, T> {
     lines: &'a Lines<'a, I, T>,
@@ -98,7 +98,7 @@ impl<N: LineNumber, I: Index, T: Scalar> WithSimd for AddLine<'_, '_, N, I, T> {
 #[inline(always)]
 fn add<N: LineNumber>(numbers: &[N], products: &[f64], row: &mut [f64]) {
     for (number, product) in numbers.iter().zip(products) {
-        // SAFETY: numbers are those of lines of a transposed copy, and `row` has a value for each line.
+        // SAFETY: the numbers index lines of a transposed copy, and `row` has a value for each line.
         unsafe { *row.get_unchecked_mut(number.at()) += product };
     }
 }

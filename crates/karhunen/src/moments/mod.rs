@@ -57,7 +57,7 @@ use sparse_sums::ColumnMoments;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Moments {
-    /// Number of rows, including those of weight zero.
+    /// Number of rows, including rows of weight zero.
     pub n_samples: usize,
     /// Sum of the weights.
     pub weight: f64,
@@ -100,7 +100,7 @@ impl Moments {
         moments
     }
 
-    /// Sets what does not depend on columns to that of `n` rows with these weights.
+    /// Sets what does not depend on columns for `n` rows with these weights.
     pub(crate) fn set_weights(&mut self, weights: Option<&[f64]>, n: usize) {
         self.n_samples = n;
         self.weight = weights.map_or(n as f64, |w| w.iter().sum());
@@ -274,9 +274,9 @@ impl Moments {
         self.weight = weight;
     }
 
-    /// The difference `d` of the means and the weight `w` with which the products of two sums merge: those of all rows
-    /// are those of both and `w d d'` (Chan, Golub & LeVeque 1983). `w` is zero if one of them has no weight, whose means
-    /// may be undefined.
+    /// The difference `d` of the means and the weight `w` with which the products of two sums merge: the products of
+    /// all rows are the products of both plus `w d d'` (Chan, Golub & LeVeque 1983). `w` is zero if one of them has no
+    /// weight, whose means may be undefined.
     pub(crate) fn between(&self, other: &Self) -> (Vec<f64>, f64) {
         let weight = if self.weight > 0.0 && other.weight > 0.0 {
             self.weight * (other.weight / (self.weight + other.weight))

@@ -8,7 +8,7 @@ use crate::moments::{Moments, Scatter, sparse_sums};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
-/// Largest difference of mirrored entries, relative to the deviations of both columns: that of rounded tables.
+/// Largest difference of mirrored entries, relative to the deviations of both columns: as in rounded tables.
 const ASYMMETRY: f64 = 1e-6;
 /// Smallest eigenvalue below zero that counts as zero, relative to the trace.
 const NEGATIVE: f64 = 1e-8;
@@ -18,7 +18,7 @@ const RANK: f64 = 1e-4;
 impl Scatter {
     /// The sums of `n_samples` rows whose covariance matrix, shape (n_features, n_features), and means are known: a published
     /// matrix can be fitted, and merged with others. The divisor of the covariances is `n_samples - 1`. A matrix of
-    /// correlations is that of standardized rows.
+    /// correlations describes standardized rows.
     ///
     /// ```
     /// use karhunen::moments::Scatter;
@@ -139,7 +139,7 @@ fn check_rank(matrix: &Matrix, n_samples: usize) -> Result<()> {
     Err(Error::option(options::N_SAMPLES, n_samples, rule))
 }
 
-/// Refuses an eigenvalue below zero; `divisor` divides those of `matrix`.
+/// Refuses an eigenvalue below zero; `divisor` divides the eigenvalues of `matrix`.
 fn check_positive(matrix: &Matrix, divisor: f64) -> Result<()> {
     let p = matrix.n_rows();
     let trace: f64 = (0..p).map(|j| matrix[(j, j)]).sum();

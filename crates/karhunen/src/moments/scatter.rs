@@ -48,9 +48,10 @@ impl Scatter {
         Self { moments: Moments::empty(n_features), matrix: Matrix::zeros(n_features, n_features) }
     }
 
-    /// Visits the blocks of `x` once; sparse blocks, and dense blocks of more than 512 columns beside them, are read
-    /// several times. Dense data of more than 512 columns whose first rows lie far out are visited twice. `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
-    /// (n_features, n_features) for each thread and one more.
+    /// Visits the blocks of `x` once; sparse blocks, and dense blocks of more than 512 columns that come with them, are
+    /// read several times. Dense data of more than 512 columns whose first rows lie far out are visited twice.
+    /// `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape (n_features,
+    /// n_features) for each thread and one more.
     ///
     /// # Errors
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
@@ -152,7 +153,8 @@ impl Scatter {
             Block::Dense(x) => rank_k::scatter(*x, map, weights, &exec)?,
             Block::Sparse(x) => {
                 let mut matrix = sparse_scatter::scatter(x, &map, weights, &exec)?;
-                // Centred after they are summed, squares lose digits and may be negative; those of the moments do not.
+                // Centred after they are summed, squares lose digits and may be negative, unlike squares of the
+                // moments.
                 for (j, &square) in moments.sum_of_squares.iter().enumerate() {
                     matrix[(j, j)] = square;
                 }
@@ -349,8 +351,8 @@ impl Scatter {
         }
     }
 
-    /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights. Takes no
-    /// memory beside the scatter matrix.
+    /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights. Needs no
+    /// memory but the scatter matrix.
     pub(crate) fn into_covariance(self, map: ColumnMap<'_>) -> Matrix {
         let Self { moments, mut matrix } = self;
         let at = |values: &[f64], j: usize| values.get(j).copied().unwrap_or(0.0);
@@ -468,7 +470,7 @@ struct ScatterPart {
 }
 
 impl ScatterPart {
-    /// Sets the sums to those of a piece.
+    /// Sets the sums to the sums of a piece.
     fn set<T: Scalar>(&mut self, rows: &Dense<'_, T>, weights: Option<&[f64]>, cut: Cut) {
         let aged = cut.aged(weights, rows.n_rows());
         self.kept = aged.kept;

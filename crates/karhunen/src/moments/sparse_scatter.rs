@@ -171,8 +171,8 @@ fn cross_transposed<N: LineNumber, I: Index, T: Scalar>(
     Ok(())
 }
 
-/// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`. The number beside a part
-/// is the index of its first line in `weights`.
+/// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`. The number with each part is
+/// the index of its first line in `weights`.
 fn add_cross<I: Index, T: Scalar>(
     parts: &[(usize, Lines<'_, I, T>)],
     weights: Scale<'_>,

@@ -30,7 +30,7 @@ impl ColumnMoments {
 /// `sum_i w_i (x_ij - mean_j)^2`, in f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where
 /// `row_weights` is `None`. The second pass corrects the mean of the first (Chan, Golub & LeVeque 1983, equation 1.7).
 ///
-/// Entries that are not stored have the total weight less that of the stored ones, by compensated summation: a
+/// Entries that are not stored have the total weight less the weight of the stored ones, by compensated summation: a
 /// full column of large mean and small variance must not gain variance from the rounding of `s`.
 ///
 /// # Errors
@@ -85,8 +85,8 @@ fn without_rounding(square: f64, moved: f64) -> f64 {
     if about_mean <= ROUNDING * square { 0.0 } else { about_mean }
 }
 
-/// [`moments`] for data most of whose columns are empty: renumbers the others, so that the memory beside the
-/// result is proportional to the entries.
+/// [`moments`] for data most of whose columns are empty: renumbers the others, so that the memory without the result is
+/// proportional to the entries.
 fn of_few_columns<T: Scalar>(
     x: &Sparse<'_, T>,
     row_weights: Option<&[f64]>,

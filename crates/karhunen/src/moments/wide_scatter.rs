@@ -27,7 +27,7 @@ pub(super) fn of_source<T: Scalar>(
     let again = x.passes() == Passes::Many;
     let mut sums = WideScatter { guarded: !again, ..WideScatter::new() };
     loop {
-        // Goes on in the second visit if an earlier run was interrupted there.
+        // Continues in the second visit if an earlier run was interrupted there.
         row_sums::add_source(&mut sums, x, weights, exec)?;
         let about_mean = sums.about_mean;
         let (scatter, near) = sums.finish(p);

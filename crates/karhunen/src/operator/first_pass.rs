@@ -88,7 +88,8 @@ struct Sums<'a> {
     n: usize,
     shares: Option<&'a [f64]>,
     moments: Option<Moments>,
-    /// The map by the moments at the last cut, at first by those of the first piece; `None` while no row has weight.
+    /// The map by the moments at the last cut, at first by the moments of the first piece; `None` while no row has
+    /// weight.
     affine: Option<Affine>,
     /// The product of the rows of the present window.
     product: NormalSum<'a>,

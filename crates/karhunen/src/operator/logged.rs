@@ -8,7 +8,7 @@ use crate::operator::{Products, Side, SymOp, image_by_parts};
 use crate::scalar::Scalar;
 use crate::source::Counted;
 
-/// Products with a source that counts its visits: those of passes that the log holds count as made.
+/// Products with a source that counts its visits: passes that the log holds count as made.
 pub(crate) struct Logged<'a, T> {
     op: &'a dyn Products,
     x: &'a Counted<'a, T>,

@@ -69,7 +69,8 @@ pub(crate) trait Products: Sync {
 /// Bytes of `B'U` that [`image_by_parts`] transposes at a time.
 const PART_BYTES: usize = 64 << 20;
 
-/// [`Products::image`] by products that are then transposed. They exist beside the result: parts bound that memory.
+/// [`Products::image`] by products that are then transposed. They need memory in addition to the result, which parts
+/// bound.
 fn image_by_parts<P: Products + ?Sized>(op: &P, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
     let (l, p) = (u.n_cols(), op.shape().1);
     let n_parts = (l * p * size_of::<f64>()).div_ceil(PART_BYTES);

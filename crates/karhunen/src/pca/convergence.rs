@@ -11,7 +11,7 @@ use crate::solver::Route;
 pub struct Convergence {
     /// The route that was taken.
     pub solver: Route,
-    /// Reason for the route: its predicted cost and that of the others.
+    /// Reason for the route: its predicted cost compared with the others.
     pub reason: String,
     /// Number of visits of the source, including those for means and variances; for an operator, of products with
     /// it and with its transpose; zero for moments.
@@ -121,9 +121,9 @@ pub(super) enum Input {
 enum Missed {
     /// All: the rounding error of centring exceeds the tolerance.
     Centring,
-    /// Those of later components, whose variances are smaller.
+    /// Later components, whose variances are smaller.
     Small,
-    /// That of the first component too.
+    /// The first component too.
     All,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn fit_operator(
 /// Relative rounding error allowed in the sum of weights that an operator returns.
 const ROUNDING_OF_SUM: f64 = 1e-9;
 
-/// Refuses moments unless they are those of `n` rows, whose weights sum to `weight`, and `p` columns.
+/// Refuses moments unless they describe `n` rows, whose weights sum to `weight`, and `p` columns.
 fn check_moments(moments: &Moments, (n, p): (usize, usize), weight: f64) -> Result<()> {
     let what = "the moments of the operator";
     for (axis, found, expected) in [

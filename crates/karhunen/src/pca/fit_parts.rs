@@ -124,7 +124,7 @@ fn by_products(
         .model(pca, feature_weights, exec)
 }
 
-/// Number of vectors of the first block: those of a dense block of the iteration.
+/// Number of vectors of the first block: as many as in a dense block of the iteration.
 fn first_width(pca: &Pca) -> usize {
     match (pca.block_size, pca.n_components) {
         (Some(width), _) => width,

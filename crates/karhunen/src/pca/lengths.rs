@@ -12,7 +12,7 @@ use crate::source::{Block, Source};
 const ROWS: usize = 64;
 /// Number of values of a buffer of mapped rows.
 const BUFFER: usize = 1 << 17;
-/// Least share of the terms of a length that their sum may be; below it the length is that of the mapped row.
+/// Least share of the terms of a length that their sum may be; below it the length is computed from the mapped row.
 const LEAST: f64 = 1e-4;
 
 impl PcaModel {
@@ -68,8 +68,8 @@ pub(crate) fn each_mapped<T: Scalar>(
     })
 }
 
-/// Writes the squared lengths of sparse rows: that of a row of zeros, and the difference that each stored entry makes.
-/// Returns which rows have lost digits in the sum.
+/// Writes the squared lengths of sparse rows: the squared length of a row of zeros, and the difference that each stored
+/// entry makes. Returns which rows have lost digits in the sum.
 fn of_stored<T: Scalar>(x: &Sparse<'_, T>, map: ColumnMap<'_>, out: &mut [f64]) -> Vec<bool> {
     let of_zeros: f64 =
         map.shift.iter().zip(map.factor).map(|(shift, factor)| (shift * factor).powi(2)).sum();

@@ -14,9 +14,9 @@ use crate::source::{Counted, Source};
 pub(crate) struct Before<'a> {
     /// Orthonormal columns from which block Krylov iteration starts, shape (n_features, l).
     pub(crate) start: Option<&'a Matrix>,
-    /// True if the start is that of an incremental fit, which has no options of iterations.
+    /// True if the start comes from an incremental fit, which has no options of iterations.
     pub(crate) refines: bool,
-    /// Results of passes that were made, and receives those of later ones.
+    /// Holds the results of passes that were made, and receives the results of later ones.
     pub(crate) log: Option<&'a dyn PassLog>,
 }
 

@@ -77,7 +77,8 @@ pub struct Pca {
     pub block_size: Option<usize>,
     /// Most bytes that a fit may hold: the rows that its source holds or keeps, and the work of the route. If `None`,
     /// half of the memory that the machine or the process may have, for sources that read their rows in every visit;
-    /// rows in memory have no limit but that of the process. A limit may change the route, and with it the last bits.
+    /// rows in memory have no limit but the memory of the process. A limit may change the route, and with it the last
+    /// bits.
     ///
     /// Block Krylov iteration may keep the values of dense rows in memory, if they come in one block, packed for all its
     /// products. They take as many bytes again: at most half of a limit, or a quarter of the memory left without one, and
@@ -142,8 +143,8 @@ impl Pca {
     /// Fits principal components to `x`, shape (n_samples, n_features).
     ///
     /// Visits `x` once for the ranges of [`Scaling::Range`], once for the means and variances (each sparse block is read twice within the visit), then as
-    /// often as the route needs: [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route. A source
-    /// of one pass ([`crate::source::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
+    /// often as the route needs: [`Convergence::n_passes`]. Memory in addition to `x`: the matrices of the route. A
+    /// source of one pass ([`crate::source::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
     /// [`Pca::fit_scatter`] does.
     ///
     /// # Errors
@@ -230,7 +231,7 @@ impl Pca {
     /// Fits principal components to moments of data read before, in one part or in many: the covariance route
     /// without a pass over the data. `feature_weights` holds one finite weight >= 0 for each column.
     ///
-    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the
+    /// The result equals [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the
     /// dtype `"f64"`, with two differences: the residuals exclude the rounding error of sparse centring, and a
     /// column counts as constant if its squared deviations underflow or its standard deviation is within 4 units
     /// of rounding of its mean.
@@ -259,7 +260,7 @@ impl Pca {
     /// Fits principal components to a stream of rows and their weights, in one pass, by the covariance route from their
     /// [`Scatter`]. `feature_weights` holds one finite weight >= 0 for each column.
     ///
-    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] to rounding; constant columns count as for
+    /// The result equals [`Pca::fit`] by [`Route::Covariance`] to rounding; constant columns count as for
     /// [`Pca::fit_scatter`].
     ///
     /// # Errors
@@ -297,7 +298,7 @@ impl Pca {
     /// that squares its matrix ([`crate::Profile::squares_up_to`]) is asked for that instead. Means are subtracted after a
     /// product, unless the operator does it before, so columns far from zero lose about the digits of `|mean| / deviation`; the
     /// residuals include that error. [`Convergence::n_passes`] counts the products with the matrix and with its
-    /// transpose, without those of the moments.
+    /// transpose, but not for the moments.
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Option`] for the solver svd and for [`Scaling::Range`]; [`Error::Shape`] for products or moments of
@@ -347,7 +348,7 @@ impl Pca {
     }
 
     /// As [`Pca::fit_parts`], with threads and observer of `run`; `log` keeps the result of every pass, from which an
-    /// interrupted fit goes on with the same bits.
+    /// interrupted fit continues with the same bits.
     ///
     /// # Errors
     /// As [`Pca::fit_parts`] and [`Pca::fit_logged`].

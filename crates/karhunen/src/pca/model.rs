@@ -36,7 +36,7 @@ pub struct ModelParts {
     pub feature_weights: Option<Vec<f64>>,
     /// For a model without centring, the variances of its scores about their mean, if they were computed.
     pub about_mean: Option<AboutMean>,
-    /// Number of rows fitted, including those of weight zero.
+    /// Number of rows fitted, including rows of weight zero.
     pub n_samples: usize,
     /// Sum of the sample weights; `n_samples` without weights.
     pub sum_of_weights: f64,
@@ -174,7 +174,7 @@ impl PcaModel {
         self.parts.components.n_cols()
     }
 
-    /// Number of rows fitted, including those of weight zero.
+    /// Number of rows fitted, including rows of weight zero.
     pub fn n_samples(&self) -> usize {
         self.parts.n_samples
     }
@@ -185,7 +185,8 @@ impl PcaModel {
         &self.parts.components
     }
 
-    /// Variance along each component, descending, about what was subtracted ([`Centring`]); the divisor is that of the weighting (n - 1 without weights).
+    /// Variance along each component, descending, about what was subtracted ([`Centring`]); the weighting determines
+    /// the divisor (n - 1 without weights).
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }

@@ -36,10 +36,10 @@ impl PcaModel {
 
     /// Projections of rows of which values may be missing (NaN), and their squared lengths, shape (n_rows, n_components + 1).
     ///
-    /// With the standardised row x, the components V as columns and the observed columns O, the projection is that of least
-    /// squares, $l = (V_O^\top V_O)^{-1} V_O^\top x_O$. The squared length adds the residuals, as many for each degree of
-    /// freedom in the missing columns as in the observed ones: $|l|^2 + |x_O - V_O l|^2 (p - k) / (|O| - k)$. Both are NaN
-    /// where the observed columns do not determine them.
+    /// With the standardised row x, the components V as columns and the observed columns O, the projection is the one
+    /// of least squares, $l = (V_O^\top V_O)^{-1} V_O^\top x_O$. The squared length adds the residuals, as many for
+    /// each degree of freedom in the missing columns as in the observed ones:
+    /// $|l|^2 + |x_O - V_O l|^2 (p - k) / (|O| - k)$. Both are NaN where the observed columns do not determine them.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; any error `x` raises while read.

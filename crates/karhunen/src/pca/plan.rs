@@ -160,9 +160,9 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool, is_logged: b
     // Within a limit, the route that follows a spectrum estimate may need the memory of packed values.
     let room = sums.k.is_some() || sums.limit.is_none();
     let packs = !sparse && reading.is_none() && x.n_blocks() == Some(1) && room;
-    let beside = limit::beside(x.pass());
+    let reserved = limit::reserved(x.pass());
     let value_bytes = size_of::<T>();
-    Problem { n_stored, sparse, value_bytes, beside, reading, packs, is_logged, ..sums }
+    Problem { n_stored, sparse, value_bytes, reserved, reading, packs, is_logged, ..sums }
 }
 
 /// The size of a fit for a share of the variance, if `problem` is that of a number of components within it.
@@ -196,7 +196,7 @@ pub(super) fn problem_of_sums(pca: &Pca, (n, p): (usize, usize)) -> Problem {
         sparse: false,
         value_bytes: size_of::<f64>(),
         limit,
-        beside: 0.0,
+        reserved: 0.0,
         block_size: pca.block_size,
         reading: None,
         packs: false,

@@ -1,4 +1,4 @@
-//! The alignment of loadings of resampled data with those of the data.
+//! The alignment of loadings of resampled data with the loadings of the data.
 
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::Result;
@@ -6,14 +6,14 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::polar::orthogonal_factor;
 use crate::linalg::dense::small::{multiply, t_multiply};
 
-/// The alignment of the loadings of resampled data with those of the data.
+/// The alignment of the loadings of resampled data with the loadings of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alignment {
-    /// Each component gets the sign with a positive inner product. Intervals are those of the loadings of a component;
+    /// Each component gets the sign with a positive inner product. Intervals are for the loadings of a component;
     /// the order of neighbours is part of its uncertainty.
     #[default]
     Signs,
-    /// All components are rotated orthogonally to the least squared distance (Procrustes). Intervals are those of a
+    /// All components are rotated orthogonally to the least squared distance (Procrustes). Intervals are for a
     /// population that is rotated to the data in the same way: of the subspace, not of its components, whose own
     /// intervals are up to three times as wide.
     Procrustes,

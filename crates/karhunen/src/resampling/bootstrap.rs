@@ -17,15 +17,15 @@ use crate::weights::Weights;
 /// Confidence intervals by the bootstrap: the data are fitted again and again to rows drawn with replacement.
 ///
 /// Rows of frequency weights are drawn as often as these sum to, each in proportion to its weight; rows of importance
-/// and population weights are drawn alike, and keep their weights. Loadings of a draw are aligned with those of the
-/// data ([`Alignment`]).
+/// and population weights are drawn alike, and keep their weights. Loadings of a draw are aligned with the loadings of
+/// the data ([`Alignment`]).
 ///
 /// **Intervals** are the estimate and $t \sqrt{n / (n - 1)}$ root mean squared errors of the draws to either side, with t
 /// of one degree of freedom less than the n observations that the rows count as ([`crate::PcaModel::n_observations`]), or than
-/// the effective number of groups: of variances on the scale of their logarithm, of ratios on that of
-/// their log odds, of loadings that are correlations on that of Fisher's z, of other loadings on their own. The squared
+/// the effective number of groups: of variances on the scale of their logarithm, of ratios on the scale of their log
+/// odds, of loadings that are correlations on the scale of Fisher's z, of other loadings on their own. The squared
 /// error is the squared standard error and the squared bias, without which intervals of weak components are too narrow.
-/// Ends are NaN where the bias exceeds t standard errors, as that of weak components of wide data does, and where a
+/// Ends are NaN where the bias exceeds t standard errors, as for weak components of wide data, and where a
 /// variance is zero in a draw.
 ///
 /// Coverage of 95% intervals of 100 normal rows of six features with variances 10, 5, 2, 1, 0.7 and 0.5 (2,000
@@ -47,7 +47,7 @@ pub struct Bootstrap {
     pub groups: Option<Vec<usize>>,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
-    /// The alignment of the loadings of a draw with those of the data.
+    /// The alignment of the loadings of a draw with the loadings of the data.
     pub alignment: Alignment,
     /// Seed of the draws.
     pub seed: u64,
@@ -130,12 +130,12 @@ fn spread(draws: &[f64], estimate: f64) -> Spread {
 }
 
 /// Half the width of intervals in root mean squared errors: the quantile of Student's distribution with one degree of freedom
-/// less than `n` observations or groups, and no fewer than one, that of the Cauchy distribution.
+/// less than `n` observations or groups, and no fewer than one, as in the Cauchy distribution.
 pub(super) fn half_width(n: f64, level: f64) -> f64 {
     t_quantile((n - 1.0).max(1.0), level)
 }
 
-/// Refuses a level that is no probability.
+/// Refuses a level that is not a probability.
 pub(super) fn check_level(level: f64) -> Result<()> {
     if level > 0.0 && level < 1.0 {
         return Ok(());

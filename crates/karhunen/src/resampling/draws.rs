@@ -28,7 +28,8 @@ impl Rows {
     /// rows of other weights are drawn alike and keep their weights. So do groups of rows, if they are given.
     ///
     /// # Errors
-    /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight; those of [`Groups`].
+    /// As for the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight; errors of
+    /// [`Groups`].
     pub(super) fn new(
         weights: Option<&[f64]>,
         weighting: Weighting,

@@ -23,9 +23,9 @@ use crate::weights::Weights;
 /// $\frac{n - 1}{n} \sum_i (\hat\theta_{(i)} - \hat\theta_{(\cdot)})^2$.
 ///
 /// **Weights.** Of frequency weights, one observation of a row is left out, and counts as often as the row was seen:
-/// the result is that of the repeated rows, for as many fits as rows. Of importance and population weights a row is
-/// left out, whatever its weight: the JK1 estimate of surveys (Wolter 2007, Introduction to Variance Estimation,
-/// section 4.5).
+/// the result is as for the repeated rows, with as many fits as rows. Of importance and population weights
+/// a row is left out, whatever its weight: the JK1 estimate of surveys (Wolter 2007, Introduction to Variance
+/// Estimation, section 4.5).
 ///
 /// **Intervals** are the estimate and t root mean squared errors to either side, with one degree of freedom less than
 /// parts are left out, or less than the observations that the rows count as ([`crate::PcaModel::n_observations`]) if these
@@ -36,7 +36,7 @@ use crate::weights::Weights;
 /// and 88 to 89% of loadings covered. For other rows and components see [`super::Bootstrap`].
 ///
 /// The value of a fit has the relative rounding error of its solver; it counts n times. Leave out groups of rows if n
-/// is large: the time is that of a fit for each part.
+/// is large: each part takes the time of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Jackknife {
     /// Options of the fits. All its components are kept if their number is left open.
@@ -49,7 +49,7 @@ pub struct Jackknife {
     pub groups: Option<Vec<usize>>,
     /// Probability that an interval holds the value of the population, between 0 and 1.
     pub level: f64,
-    /// The alignment of the loadings of a fit with those of the data.
+    /// The alignment of the loadings of a fit with the loadings of the data.
     pub alignment: Alignment,
     /// Seed of the groups.
     pub seed: u64,

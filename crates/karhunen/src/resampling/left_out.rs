@@ -12,7 +12,7 @@ pub(super) const N_GROUPS: OptionName = OptionName::new("n_groups");
 /// Fewest rows of positive weight, and fewest groups.
 const FEWEST: usize = 3;
 /// Most observations of frequency weights that are left out one by one: the difference of two fits is then a part of
-/// the value that keeps five digits beside rounding.
+/// the value that keeps five digits despite rounding.
 const MOST_OBSERVATIONS: f64 = 1e10;
 /// Most observations of frequency weights that are divided into groups, one by one.
 const MOST_DIVIDED: f64 = 1e7;
@@ -43,7 +43,7 @@ pub(super) enum Divided<'a> {
 }
 
 enum Parts {
-    /// One observation of a row, or a row whose weight is no count; with the weight that is left.
+    /// One observation of a row, or a row whose weight is not a count; with the weight that is left.
     Single(Vec<(usize, f64)>),
     /// The group of each row.
     Groups(Vec<usize>),
@@ -56,7 +56,7 @@ impl LeftOut {
     /// left out; rows of other weights are left out whole.
     ///
     /// # Errors
-    /// Those of the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight;
+    /// As for the weights of a fit; [`Error::Shape`] unless three rows or more have positive weight;
     /// [`Error::Option`] for fewer than three groups, more groups than observations, groups of weights that are not
     /// whole or count more than 1e7 observations, and weights of more than 1e10 observations without groups;
     /// [`Error::Memory`].
@@ -105,9 +105,9 @@ impl LeftOut {
                     options::SAMPLE_WEIGHTS,
                     OptionValue::Given,
                     format!(
-                        "they count {n:e} observations, and leaving out one of more than {MOST_OBSERVATIONS:e} changes \
-                         a fit by little more than rounding; divide the weights, if they are no counts, or make a \
-                         bootstrap"
+                        "they count {n:e} observations, and leaving out one of more than {MOST_OBSERVATIONS:e} \
+                         changes a fit by little more than rounding; divide the weights, if they are not \
+                         counts, or make a bootstrap"
                     ),
                 ));
             }
@@ -233,7 +233,7 @@ fn divided(weights: &[f64], sizes: &[f64], generator: &mut Generator) -> Result<
 mod tests {
     use super::*;
 
-    /// The jackknife of the mean, whose standard error is that of the textbook.
+    /// The jackknife of the mean has the standard error of the textbook.
     fn of_mean(x: &[f64], weights: Option<&[f64]>, weighting: Weighting, groups: Option<usize>) -> Spread {
         let divided = groups.map_or(Divided::Rows, |n_groups| Divided::AtRandom(n_groups, 3));
         let parts = LeftOut::new(weights, weighting, x.len(), divided).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_mean_is_that_of_the_textbook() {
+    fn the_error_of_a_mean_matches_the_textbook() {
         let x: Vec<f64> = (0..40).map(|i| f64::from(i * i % 17)).collect();
         let counts: Vec<f64> = (0..40).map(|i| f64::from(i % 4)).collect();
         let repeated: Vec<f64> =
@@ -285,7 +285,7 @@ mod tests {
             }
             assert_eq!(left_out, parts.weights, "{weighting:?}");
         }
-        // Over many seeds, the error of a mean by groups is that of single observations.
+        // Over many seeds, the error of a mean by groups equals the error by single observations.
         let x: Vec<f64> = (0..23).map(|i| f64::from(i * i % 17)).collect();
         let counts: Vec<f64> = (0..23).map(|i| f64::from(i % 5)).collect();
         let single = of_mean(&x, Some(&counts), Weighting::Frequency, None).error.powi(2);
@@ -302,11 +302,11 @@ mod tests {
             let estimate = counts.iter().zip(&x).map(|(w, x)| w * x).sum::<f64>() / 43.0;
             parts.spread(&values, estimate).error.powi(2)
         });
-        // The relative error of a variance by five degrees of freedom is 0.63, that of the mean of 2000 is 0.014.
+        // The relative error of a variance by five degrees of freedom is 0.63, and 0.014 for the mean of 2000.
         assert!((grouped / single - 1.0).abs() < 0.06, "{grouped} {single}");
     }
 
-    /// Of groups of one size, the standard error of a mean is that of the means of the groups.
+    /// For groups of one size, the standard error of a mean follows from the means of the groups.
     #[test]
     fn given_groups_are_left_out_whole() {
         let x: Vec<f64> = (0..24).map(|i| f64::from(i * i % 17)).collect();

@@ -20,14 +20,14 @@ pub struct Replicates {
     pub variances: Matrix,
     /// Explained variance ratios, shape (n_draws, n_components).
     pub ratios: Matrix,
-    /// Aligned loadings, shape (n_draws, n_features times n_components): of each draw those of the first feature, then
-    /// those of the second.
+    /// Aligned loadings, shape (n_draws, n_features times n_components): of each draw the loadings of the first
+    /// feature, then of the second.
     pub loadings: Matrix,
 }
 
 impl Replicates {
     /// Scores of rows `x`, shape (n_rows, n_features), on the aligned components of every draw: shape (n_draws, n_rows
-    /// times n_components), of each draw those of the first row, then those of the second. Rows are centred and scaled
+    /// times n_components), of each draw the scores of the first row, then of the second. Rows are centred and scaled
     /// as in the fit of the data, so they stay fixed and only the components vary: the partial bootstrap (Lebart 2007,
     /// Which bootstrap for principal axes methods?; Josse, Wager & Husson 2016, doi:10.1080/10618600.2014.950871).
     ///
@@ -35,7 +35,7 @@ impl Replicates {
     /// alignment. One pass over `x` per draw. Memory: 8 bytes per draw, row and component.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `x` has `n_features` columns and all arrays those of the model; [`Error::Memory`];
+    /// [`Error::Shape`] unless `x` has `n_features` columns and all arrays the shapes of the model; [`Error::Memory`];
     /// errors of [`PcaModel::transform_with`].
     pub fn scores<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix> {
         let scores = compiled!(T, scores::<T>

@@ -114,7 +114,7 @@ impl Criterion {
     /// Rotates loadings of shape (p, k), with the observer of `run`; a target must be in their units.
     ///
     /// # Errors
-    /// Those of the criterion, and [`crate::error::Error::Stopped`].
+    /// Errors of the criterion, and [`crate::error::Error::Stopped`].
     pub fn rotate_with(&self, loadings: &Matrix, run: &Run<'_>) -> Result<Rotation> {
         match self {
             Self::Orthomax(orthomax) => orthomax.rotate_with(loadings, run),

@@ -14,7 +14,7 @@ use crate::source::Source;
 /// A fitted model whose leading components are rotated; the model itself is not changed. It is of complete data
 /// ([`PcaModel`]), or of data with missing values ([`IncompleteModel`]).
 ///
-/// Scores of rotated components have unit variance over the rows of the fit, as those of psych's `principal`; without
+/// Scores of rotated components have unit variance over the rows of the fit, as in psych's `principal`; without
 /// centring, unit mean square. Scores of rows with missing values are estimates, which have less.
 ///
 /// ```
@@ -46,7 +46,7 @@ impl<M: Components> RotatedModel<M> {
     /// Rotates the loadings of the `n_components` leading components; of all that have variance if `None`.
     ///
     /// # Errors
-    /// [`Error::Option`] for more components than the model has, and for components without variance; those of the
+    /// [`Error::Option`] for more components than the model has, and for components without variance; errors of the
     /// criterion; [`Error::Stopped`]. If the iterations do not converge, [`Rotation::converged`] is false.
     pub fn new(model: M, n_components: Option<usize>, criterion: Criterion, run: &Run<'_>) -> Result<Self> {
         let variances = model.explained_variance();
@@ -90,7 +90,7 @@ impl<M: Components> RotatedModel<M> {
     }
 
     /// The rotated loadings and all that follows from them. Pattern, structure and communalities are of the features,
-    /// scaled if the fit scaled them, without their weights; the variances are those of weighted features.
+    /// scaled if the fit scaled them, without their weights; the variances refer to weighted features.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
@@ -108,8 +108,8 @@ impl<M: Components> RotatedModel<M> {
         }
     }
 
-    /// Scores of the rotated components, shape (n_rows, n_components), from those of the model, shape (n_rows, number of
-    /// components of the model).
+    /// Scores of the rotated components, shape (n_rows, n_components), from scores of the model, shape (n_rows, number
+    /// of components of the model).
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns.
@@ -118,8 +118,8 @@ impl<M: Components> RotatedModel<M> {
         Ok(self.rotation.of_leading(scores, self.model.explained_variance()))
     }
 
-    /// Scores of the model, shape (n_rows, number of components of the model), from those of the rotated components, shape
-    /// (n_rows, n_components); zero along components that are not rotated.
+    /// Scores of the model, shape (n_rows, number of components of the model), from scores of the rotated components,
+    /// shape (n_rows, n_components); zero along components that are not rotated.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns.
@@ -153,7 +153,7 @@ impl RotatedModel {
     /// Scores of the rotated components, shape (n_rows, n_components), in the type of `x`.
     ///
     /// # Errors
-    /// Those of [`PcaModel::transform_with`].
+    /// As [`PcaModel::transform_with`].
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Matrix<T>> {
         self.of_scores(&self.model.transform_with(x, Transform::default(), run)?)
     }
@@ -162,7 +162,7 @@ impl RotatedModel {
     /// them; scores of zero leave a component out.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; those of [`PcaModel::inverse_transform_with`].
+    /// [`Error::Shape`] for another number of columns; as [`PcaModel::inverse_transform_with`].
     pub fn inverse_transform_with<T: Scalar>(&self, scores: &Matrix<T>, run: &Run<'_>) -> Result<Matrix<T>> {
         self.model.inverse_transform_with(&self.to_scores(scores)?, Transform::default(), run)
     }
@@ -172,7 +172,7 @@ impl RotatedModel<IncompleteModel> {
     /// Scores of the rotated components of rows with missing values, shape (n_rows, n_components).
     ///
     /// # Errors
-    /// Those of [`IncompleteModel::transform_with`].
+    /// As [`IncompleteModel::transform_with`].
     pub fn transform_with<T: Scalar>(&self, rows: &Observed<T>, run: &Run<'_>) -> Result<Matrix> {
         self.of_scores(&self.model.transform_with(rows, run)?)
     }
@@ -181,7 +181,7 @@ impl RotatedModel<IncompleteModel> {
     /// them with row offsets of zero; scores of zero leave a component out.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; those of [`IncompleteModel::inverse_transform_with`].
+    /// [`Error::Shape`] for another number of columns; as [`IncompleteModel::inverse_transform_with`].
     pub fn inverse_transform_with(&self, scores: &Matrix, run: &Run<'_>) -> Result<Matrix> {
         self.model.inverse_transform_with(&self.to_scores(scores)?, run)
     }
@@ -202,7 +202,7 @@ fn leading_loadings(model: &impl Components, k: usize) -> Matrix {
 }
 
 /// The loadings with zeros in the rows of features of no weight, such as the poles of a grid, whose cosine is rounding:
-/// Kaiser's normalisation would make their length that of all others.
+/// Kaiser's normalisation would make them as long as all others.
 fn of_weight(model: &impl Components, loadings: &Matrix) -> Matrix {
     let weights = model.feature_weights().unwrap_or_default();
     let least = WITHOUT_WEIGHT * largest(weights.iter().copied());
@@ -211,7 +211,7 @@ fn of_weight(model: &impl Components, loadings: &Matrix) -> Matrix {
     Matrix::from_fn(p, k, |j, c| if counts(j) { loadings[(j, c)] } else { 0.0 })
 }
 
-/// The roots of the feature weights by which loadings of the model are larger than those of its features; one for
+/// The roots of the feature weights by which loadings of the model are larger than loadings of its features; one for
 /// a weight of zero.
 pub(crate) fn units(model: &impl Components) -> Vec<f64> {
     let root = |weight: &f64| if *weight > 0.0 { weight.sqrt() } else { 1.0 };
@@ -227,7 +227,7 @@ fn with_units(matrix: &Matrix, units: &[f64], change: impl Fn(f64, f64) -> f64) 
     Matrix::from_fn(matrix.n_rows(), matrix.n_cols(), |j, c| change(matrix[(j, c)], units[j]))
 }
 
-/// The rotation of loadings that are larger than those of the features by `units`.
+/// The rotation of loadings that are larger than loadings of the features by `units`.
 fn in_units(rotation: Rotation, units: &[f64]) -> Rotation {
     let divided = |matrix: &Matrix| with_units(matrix, units, |x, unit| x / unit);
     let communalities = rotation

@@ -3,7 +3,7 @@
 use crate::linalg::Matrix;
 use crate::scalar::largest;
 
-/// Rows shorter than this share of the longest are rounding errors, such as those of a constant column.
+/// Rows shorter than this share of the longest are rounding errors, such as in a constant column.
 const ROUNDING: f64 = 1e-10;
 
 /// Leaves out the rows without length, and divides every other by its length, if `kaiser`, or all entries by the root of

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minimum_is_below_that_of_random_transformations_near_it() {
+    fn the_minimum_is_below_random_transformations_near_it() {
         let loadings = gaussian(10, 3, 8, 0);
         let rotated = Oblimin::default().rotate(&loadings).unwrap();
         assert!(rotated.converged);

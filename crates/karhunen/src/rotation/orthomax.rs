@@ -18,7 +18,7 @@ use crate::rotation::rotated::{ask, check_iteration, check_loadings, check_varia
 ///
 /// Each pair of components in turn is rotated in its plane by the angle that maximises the criterion, which has a closed
 /// form; sweeps end when no angle exceeds `tol`. In contrast to iteration by singular value decompositions (R's
-/// `varimax`) the criterion never falls, and a stationary point that is no maximum in a plane is left. It is a local
+/// `varimax`) the criterion never falls, and a stationary point that is not a maximum in a plane is left. It is a local
 /// maximum; with few components there is rarely another.
 ///
 /// ```

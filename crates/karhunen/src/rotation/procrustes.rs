@@ -8,7 +8,7 @@ use crate::rotation::Rotation;
 use crate::rotation::rotated::check_loadings;
 
 /// Rotates loadings of shape (p, k) orthogonally to the least squared distance from `target` (p, k). Reflections are
-/// allowed; order and signs are those of the target.
+/// allowed; order and signs follow the target.
 ///
 /// Schoenemann (1966), doi:10.1007/BF02289451: $M = U V^\top$ for the singular value decomposition
 /// $L^\top B = U \Sigma V^\top$ of loadings L and target B. If that product is of lower rank than k, directions without

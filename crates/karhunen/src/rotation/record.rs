@@ -1,4 +1,4 @@
-//! Rotated models as records: that of the model, the rotation and its criterion. All else follows from these.
+//! Rotated models as records: the record of the model, the rotation and its criterion. All else follows from these.
 
 use crate::error::Result;
 use crate::incomplete::IncompleteModel;

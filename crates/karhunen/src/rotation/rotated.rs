@@ -26,8 +26,8 @@ pub struct Rotation {
     /// Variance of each column that the k components explain, length p. No rotation changes it.
     pub communalities: Vec<f64>,
     /// Variance of each rotated component, length k, descending (in the order of the target for
-    /// [`super::procrustes`]): the sums of squares of the pattern, for correlated components of pattern times structure. Their sum is that of the
-    /// communalities.
+    /// [`super::procrustes`]): the sums of squares of the pattern, for correlated components of pattern times
+    /// structure. Their sum equals the sum of the communalities.
     pub variances: Vec<f64>,
     /// Number of iterations.
     pub n_iter: usize,
@@ -36,7 +36,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// The variances as shares of `total_variance`, that of the model; the number of columns for standardised data.
+    /// The variances as shares of `total_variance` of the model; the number of columns for standardised data.
     pub fn shares(&self, total_variance: f64) -> Vec<f64> {
         self.variances.iter().map(|variance| variance / total_variance).collect()
     }
@@ -59,9 +59,9 @@ impl Rotation {
         Ok(self.of_leading(scores, variances))
     }
 
-    /// The inverse of [`Rotation::scores`]: scores of the fitted model, shape (n, number of `variances`), from those of the
-    /// rotated components, shape (n, k). `variances` are those of all components of the model, of which the k leading ones
-    /// are rotated; scores of the others are zero.
+    /// The inverse of [`Rotation::scores`]: scores of the fitted model, shape (n, number of `variances`), from scores
+    /// of the rotated components, shape (n, k). `variances` belong to all components of the model, of which the k
+    /// leading ones are rotated; scores of the others are zero.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns, or fewer variances than k.
@@ -172,7 +172,7 @@ pub(super) fn check_variances(loadings: &Matrix) -> Result<()> {
     }
 }
 
-/// Asks the observer whether to go on.
+/// Asks the observer whether to continue.
 pub(super) fn ask(run: &Run<'_>) -> Result<()> {
     const PHASE: &str = "rotation";
     match run.observer.update(PHASE, 0.0) {

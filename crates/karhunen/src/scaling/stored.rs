@@ -1,4 +1,4 @@
-//! Centring and scaling in files: `true` and `false`, as in those of versions that knew no other choice, a name, or the
+//! Centring and scaling in files: `true` and `false`, as written by versions that knew no other choice, a name, or the
 //! given numbers.
 
 use serde::de::Error as _;

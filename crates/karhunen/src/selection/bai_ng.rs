@@ -94,7 +94,7 @@ pub fn bai_ng(spectrum: &Spectrum, criterion: BaiNg, most: Option<usize>) -> Res
         return Err(Error::Truncated { rule: rule.name(), kept, all: most });
     }
     let most = most.min(spectrum.variances.len());
-    // Any common factor of the variances is that of all values of a criterion, or a common summand.
+    // Any common factor of the variances is a common factor of all values of a criterion, or a common summand.
     let residual = |k: usize| spectrum.rest(k) / p;
     if residual(most) <= 1e-12 * residual(0) {
         return Ok(Selection::not_applicable(rule, format!("{most} components leave no residual")));

@@ -46,7 +46,7 @@ mod tests {
     use crate::selection::Curve;
 
     #[test]
-    fn pieces_of_four_are_those_of_the_literature() {
+    fn pieces_of_four_match_the_literature() {
         // Jackson 1993, table: 0.521, 0.271, 0.146, 0.063.
         let spectrum =
             Spectrum::new(&[2.480_241_58, 0.989_765_15, 0.356_563_18, 0.173_430_09], 50.0, 4).unwrap();

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coefficients_are_those_of_the_paper() {
+    fn coefficients_match_the_paper() {
         // The abstract of Gavish & Donoho 2014: 2.858 for square tables.
         assert!((coefficient(1.0) - 2.858).abs() < 5e-4);
         // The median by `uniroot` of R's `integrate` over the density.

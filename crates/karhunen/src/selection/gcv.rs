@@ -58,7 +58,7 @@ mod tests {
     use crate::weights::Weights;
 
     #[test]
-    fn errors_are_those_of_reconstructions() {
+    fn errors_match_reconstructions() {
         let (n, p) = (30usize, 6usize);
         let signal = multiply(&gaussian(n, 2, 1, 0), &gaussian(2, p, 1, 1));
         let noise = gaussian(n, p, 1, 2);

@@ -43,7 +43,7 @@ mod tests {
     use crate::weights::Weights;
 
     #[test]
-    fn the_rule_is_that_of_a_fit() {
+    fn the_rule_matches_a_fit() {
         let noise = gaussian(60, 7, 3, 0);
         let x = Matrix::from_fn(60, 7, |i, j| noise[(i, j)] * [5.0, 4.0, 3.0, 1.0, 1.0, 1.0, 1.0][j]);
         let x = Dense::from(&x);

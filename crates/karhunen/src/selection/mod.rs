@@ -1,8 +1,8 @@
 //! How many components to keep: one rule per file, all with the same kind of result.
 //!
-//! Rules of a [`Spectrum`] (the variances of a fit, descending) take no data and cost nothing beside the fit;
-//! [`of_spectrum`] evaluates all of them. [`Parallel`] compares the variances with those of random data and fits
-//! these. [`cross_validation`] compares errors of held-out entries. No rule is right for all data: [`suggest`] takes parallel
+//! Rules of a [`Spectrum`] (the variances of a fit, descending) take no data and cost nothing after the fit;
+//! [`of_spectrum`] evaluates all of them. [`Parallel`] compares the variances with random data, which it fits.
+//! [`cross_validation`] compares errors of held-out entries. No rule is right for all data: [`suggest`] takes parallel
 //! analysis where it is there, and otherwise what several families of rules agree on.
 //!
 //! A rule that does not apply to the data gives a [`Selection`] without a number, and its reason. Rules compare

@@ -1,4 +1,4 @@
-//! Sampling errors of variances, and the components that they do not tell apart.
+//! Sampling errors of variances, and the components that they do not distinguish.
 
 use crate::selection::Spectrum;
 

@@ -84,7 +84,7 @@ impl Spectrum {
         Self { centered, scaled, n_components: model.n_components(), ..spectrum }.without_rounding()
     }
 
-    /// Sets whether the columns were divided by their standard deviations: the variances are those of a correlation
+    /// Sets whether the columns were divided by their standard deviations: the variances then belong to a correlation
     /// matrix, and [`super::kaiser`] compares them with one.
     #[must_use]
     pub fn scaled(self, scaled: bool) -> Self {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_fit_is_told_from_a_complete_one() {
+    fn a_truncated_fit_is_distinguished_from_a_complete_one() {
         let x = [1.0, 0.0, 2.0, 0.0, 3.0, 1.0, 4.0, 1.0, 1.0, 2.0, 2.0, 7.0];
         let x = Dense::row_major(&x, 4, 3).unwrap();
         let by = |k, solver| {

@@ -44,8 +44,8 @@ fn family(rule: Rule) -> &'static str {
     }
 }
 
-/// The rules that compare the data with others, whose answer outweighs that of rules of the variances, the first one most. No
-/// component is an answer, though it is the least.
+/// The rules that compare the data with others, whose answer outweighs the rules of the variances, the first one most.
+/// No component is an answer, though it is the least.
 const DECISIVE: [Rule; 4] =
     [Rule::ParallelPermutation, Rule::ParallelNormal, Rule::CrossValidationOneError, Rule::CrossValidation];
 

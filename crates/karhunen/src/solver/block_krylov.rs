@@ -123,7 +123,7 @@ fn capacity(k: usize, block: usize, max_basis: Option<usize>, dim: usize) -> usi
 }
 
 /// Memory estimate in bytes of a search for `k` pairs of an operator of dimension `dim` with `n_threads` threads,
-/// beside the operator: the basis, blocks of it, the sums of a product, and the projected problem. `block_size` and
+/// excluding the operator: the basis, blocks of it, the sums of a product, and the projected problem. `block_size` and
 /// `max_basis` as in [`KrylovOptions`].
 pub(crate) fn need(
     dim: usize,

@@ -24,7 +24,7 @@ const EIGENVALUES: f64 = 1.6e-9;
 /// that.
 const TRIDIAGONAL: f64 = 5.5e-11;
 const VECTOR: f64 = 4e-8;
-/// Overhead of an iteration step in seconds, beside the products.
+/// Overhead of an iteration step in seconds, excluding the products.
 const STEP: f64 = 1e-4;
 /// Floating-point operations per second of sparse products, bound by gathering rows, and of scattered updates of a
 /// covariance matrix.
@@ -51,8 +51,8 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
     let packing = if problem.sparse { 0.0 } else { stored * problem.value_bytes as f64 / STRIDED };
     // Eigenvectors of the Gram matrix are mapped back and orthonormalized.
     let back = pass(problem, k) / 2.0 + 2.0 * k * k * p / WIDE;
-    // Products, which take as long as reading at least, and the work beside them.
-    let (products, beside) = match route {
+    // Products, which take at least as long as reading, and the other work.
+    let (products, other) = match route {
         Route::Svd => {
             let reduction = 4.0 * n.max(p) * smaller * smaller / REDUCTION;
             let values = 4e-10 * smaller.powi(3) + SWEEP * smaller * smaller;
@@ -67,7 +67,7 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
         }
     };
     let reading = problem.reading.map_or(0.0, |reading| reading.bytes / READING * passes(route, problem));
-    products.max(reading) + beside
+    products.max(reading) + other
 }
 
 /// Predicted number of passes over rows that every pass reads again.

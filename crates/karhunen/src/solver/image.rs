@@ -1,4 +1,4 @@
-//! From eigenvectors of `B B'` to those of `B'B`: `w = B'q / sqrt(lambda)`.
+//! From eigenvectors of `B B'` to eigenvectors of `B'B`: `w = B'q / sqrt(lambda)`.
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -32,8 +32,8 @@ const SMALL: usize = 48;
 /// Dimension up to which a matrix is reduced to tridiagonal form at once: for most spectra that takes less time than an
 /// iteration.
 const REDUCED: usize = 600;
-/// Number of eigenvalues equal to the one before, beyond which all eigenvectors take less time: those of equal eigenvalues
-/// are nearly dependent, and are orthonormalized in rounds.
+/// Number of eigenvalues equal to the one before, beyond which all eigenvectors take less time: eigenvectors of equal
+/// eigenvalues are nearly dependent, and are orthonormalized in rounds.
 const MOST_EQUAL: usize = 2 * LANES;
 /// Tolerance for an explicit matrix as a fraction of the one requested: the extra accuracy costs next to nothing.
 const FINER: f64 = 1e-3;
@@ -303,7 +303,7 @@ impl Pairs {
         Ok(Self { values, vectors, residuals, n_products: 1, others: None })
     }
 
-    /// Takes the eigenpairs as those of `B'B`.
+    /// Takes the pairs as eigenpairs of `B'B`.
     pub(crate) fn into_spectrum(self, exec: &Exec<'_>) -> Result<Spectrum> {
         Ok(Spectrum {
             values: self.values,

@@ -1,4 +1,4 @@
-//! Memory estimate of each route, beside the data, which a fit checks before it starts.
+//! Memory estimate of each route, excluding the data, which a fit checks before it starts.
 //!
 //! The figures add up the largest allocations alive at a time, as each module makes them. A test of whole fits
 //! under a counting allocator (`tests/memory.rs`) bounds each estimate by the memory taken and a small multiple of
@@ -25,7 +25,7 @@ const HELD_VALUES: f64 = (1u64 << 20) as f64;
 const WIDE_BLOCKS: f64 = 11.0;
 /// Bytes of the columns of wide data that a thread works on.
 pub(super) const PANEL: f64 = (16u64 << 20) as f64;
-/// Bytes of a part of the components by columns, which exists beside those by rows.
+/// Bytes of a part of the components by columns, which exists along with the parts by rows.
 pub(super) const PART: f64 = (64u64 << 20) as f64;
 
 /// Number of blocks of the basis, if a product reads the data again: fewer take many more products.
@@ -41,7 +41,7 @@ const MOMENTS: f64 = 4.0;
 const THREADS_WITHIN_LIMIT: usize = 4;
 
 impl Problem {
-    /// Memory estimate in bytes of a fit by `route`, beside the data.
+    /// Memory estimate in bytes of a fit by `route`, excluding the data.
     pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
         self.need_with(self.blocks(), route, n_threads)
     }
@@ -75,7 +75,7 @@ impl Problem {
 
     /// Tests whether `route` stays within the limit that was asked for.
     pub(super) fn fits(&self, route: Route) -> bool {
-        self.limit.is_none_or(|limit| self.beside + self.need(route, THREADS_WITHIN_LIMIT) <= limit)
+        self.limit.is_none_or(|limit| self.reserved + self.need(route, THREADS_WITHIN_LIMIT) <= limit)
     }
 
     /// Blocks of block Krylov iteration whose products read the data again; `None` for data in memory. A block has
@@ -94,7 +94,7 @@ impl Problem {
         let blocks = |width: usize| Blocks { width, basis: self.k.map(|_| BLOCKS_OF_BASIS * width) };
         let fits = |width: usize| {
             let need = self.need_with(Some(blocks(width)), Route::BlockKrylov, THREADS_WITHIN_LIMIT);
-            self.limit.is_none_or(|limit| bytes(width) <= limit / 2.0 && self.beside + need <= limit)
+            self.limit.is_none_or(|limit| bytes(width) <= limit / 2.0 && self.reserved + need <= limit)
         };
         while width > least && !fits(width) {
             width = (width / 2).max(least);
@@ -186,7 +186,7 @@ pub(crate) fn packed(problem: &Problem) -> Option<f64> {
     (problem.packs && is_close && !is_wide && within).then_some(bytes)
 }
 
-/// Number of values for each row that a fit holds, beside the rows.
+/// Number of values for each row that a fit holds, excluding the rows.
 fn row_vectors(route: Route, problem: &Problem) -> f64 {
     match (route, problem.reading) {
         // Sums over blocks of rows: the weights, as they were given, normalised, and their square roots.
@@ -222,7 +222,7 @@ mod tests {
             sparse: !wide,
             value_bytes: 8,
             limit,
-            beside: 0.0,
+            reserved: 0.0,
             block_size: None,
             reading,
             packs: false,

@@ -126,7 +126,7 @@ mod tests {
         schedule.checked(400, 400, 1.9e-6, 1e-6);
         assert!(!schedule.due(499) && schedule.due(500), "a quarter of the basis at most");
         schedule.checked(500, 800, 1e-1, 1e-6);
-        assert!(!schedule.due(549) && schedule.due(550), "a step back is no rate");
+        assert!(!schedule.due(549) && schedule.due(550), "a step back is not a rate");
     }
 
     #[test]

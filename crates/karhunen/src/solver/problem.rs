@@ -18,7 +18,7 @@ pub(crate) struct Problem {
     /// The limit in bytes that was asked for, of the memory of the fit; `None` if none was.
     pub(crate) limit: Option<f64>,
     /// Bytes of the limit that are not for the work of a route.
-    pub(crate) beside: f64,
+    pub(crate) reserved: f64,
     /// Block size of block Krylov iteration that was asked for.
     pub(crate) block_size: Option<usize>,
     /// `None` if the rows are in memory.

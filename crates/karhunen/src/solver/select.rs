@@ -46,7 +46,7 @@ impl Problem {
 
     /// Tests whether the choice may take `route`: the memory estimate of its work is below the fixed limit, the size of the
     /// data or the estimate of block Krylov iteration; if a limit was given, half of the limit replaces the size
-    /// of the data, and the fit stays within it, or none does by any route and this one needs least. Estimates are those of a
+    /// of the data, and the fit stays within it, or none does by any route and this one needs least. Estimates assume a
     /// fixed number of threads, because the choice must not depend on the number of threads.
     fn allows(&self, route: Route) -> bool {
         if !self.fits(route) {
@@ -92,7 +92,7 @@ impl Problem {
         if let RouteChoice::Route(route, _) = choose(self) {
             return vec![(route, *self)];
         }
-        // The estimate allocates as a search for one component does. A search goes on where it fits ([`route_for`]).
+        // The estimate allocates as a search for one component does. A search continues where it fits ([`route_for`]).
         let of = |k| {
             let problem = self.searching(k);
             let searches = k == 1 || problem.fits(Route::BlockKrylov);
@@ -162,7 +162,7 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
         return RouteChoice::Route(best, reason(best, problem));
     }
     let numbers = numbers_to(problem.smaller());
-    // The largest ratio, over all numbers of components, of the given time to that of the best route.
+    // The largest ratio, over all numbers of components, of the given time to the time of the best route.
     let most = |of: &dyn Fn(&Problem) -> f64| {
         largest(numbers.iter().map(|&k| {
             let problem = problem.searching(k);
@@ -222,8 +222,8 @@ pub(crate) fn reason_for(route: Route, problem: &Problem, k: usize) -> String {
     format!("for about {k} components {}", reason(route, &problem.searching(k)))
 }
 
-/// Number of products of the spectrum estimate: fewer if they would take long beside the best other route, or if each
-/// reads the data.
+/// Number of products of the spectrum estimate: fewer if they would take long compared with the best other route, or if
+/// each reads the data.
 fn estimate_steps(problem: &Problem) -> usize {
     /// Four products distinguish a small number from a large one.
     const LEAST: usize = 4;
@@ -285,7 +285,7 @@ mod tests {
             sparse: false,
             value_bytes,
             limit: None,
-            beside: 0.0,
+            reserved: 0.0,
             block_size: None,
             reading: None,
             packs: true,
@@ -302,7 +302,7 @@ mod tests {
             sparse: true,
             value_bytes: 4,
             limit: None,
-            beside: 0.0,
+            reserved: 0.0,
             block_size: None,
             reading: None,
             packs: false,
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn routes_beyond_the_memory_limit_are_not_chosen() {
-        // An iteration for a hundred components beside a covariance matrix of 12.8 GB, of data of 0.2 GB.
+        // An iteration for a hundred components or a covariance matrix of 12.8 GB, for data of 0.2 GB.
         let problem = sparse(200_000, 40_000, Some(100), 50_000_000);
         assert!(!problem.allows(Route::Covariance) && problem.allows(Route::BlockKrylov));
         // Half of a limit that was asked for.

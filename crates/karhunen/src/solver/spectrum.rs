@@ -31,8 +31,8 @@ pub(crate) struct IterationOptions<'a> {
     pub(crate) reading: Option<Blocks>,
     /// Seed of the random directions of the starting block.
     pub(crate) seed: u64,
-    /// Directions that the starting block holds beside the random ones: orthonormal columns, shape (p, l). Block Krylov
-    /// iteration alone uses them, and then iterates with `B'B` whatever the shape.
+    /// Directions that the starting block holds in addition to the random ones: orthonormal columns, shape (p, l).
+    /// Block Krylov iteration alone uses them, and then iterates with `B'B` whatever the shape.
     pub(crate) start: Option<&'a Matrix>,
 }
 

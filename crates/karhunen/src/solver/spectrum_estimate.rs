@@ -23,7 +23,7 @@ const SETTLED: f64 = 0.1;
 /// `nodes` are in descending order. Returns at least 1 and at most `dim`.
 ///
 /// The leading nodes that have converged count as one eigenvalue each. The others share the rest of the total by
-/// their weights: with eight random columns the weight of a single eigenvalue is off by half, that of many
+/// their weights: with eight random columns the weight of a single eigenvalue is off by half, the weight of many
 /// together by little.
 pub(super) fn count(nodes: &[Node], dim: usize, sum: f64, total: f64) -> usize {
     let settled = nodes.iter().take_while(|node| node.residual <= SETTLED * node.value).count();

@@ -29,7 +29,7 @@ pub(crate) type PiecesOf<'f, T> = dyn Fn(&Dense<'_, T>) -> RowPieces + 'f;
 /// blocks, are passed unchanged. The [`Exec`] that `f` receives reports the rows' part of the progress.
 ///
 /// # Errors
-/// Those of [`Source::visit`]; [`Error::Shape`] for a source whose blocks have another shape than it states.
+/// As [`Source::visit`]; [`Error::Shape`] for a source whose blocks have another shape than it states.
 pub(crate) fn visit_pieces<T: Scalar>(
     x: &dyn Source<T>,
     pieces_of: &PiecesOf<'_, T>,
@@ -142,7 +142,7 @@ impl<T: Scalar> Aligned<T> {
     /// it still collects. A sparse block is passed unchanged, after all rows before it.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// As returned by `f`.
     pub(crate) fn push(
         &mut self,
         first: usize,
@@ -238,7 +238,7 @@ impl<T: Scalar> Aligned<T> {
     /// Passes the rows that are held to `f`.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// As returned by `f`.
     pub(crate) fn finish(&mut self, f: &mut Receiver<'_, T>) -> Result<()> {
         if self.n_held == 0 {
             return Ok(());

@@ -22,7 +22,7 @@ impl<'a, T: Scalar> Counted<'a, T> {
         Self { source, n_visits: AtomicUsize::new(0), observer: None }
     }
 
-    /// Tells `observer` of every visit, with the number of visits predicted, if the visits read the rows again.
+    /// Reports every visit to `observer`, with the number of visits predicted, if the visits read the rows again.
     pub(crate) fn observed(self, observer: &'a dyn Observer, predicted: Option<usize>) -> Self {
         let costly = self.source.pass() != Pass::Memory;
         Self { observer: costly.then_some((observer, predicted)), ..self }
@@ -50,14 +50,14 @@ impl<T: Scalar> Source<T> for Counted<'_, T> {
         };
         let n_rows = self.source.shape().0.max(1) as f64;
         let predicted = predicted.map(|predicted| predicted.max(number));
-        let tell = |n_done: usize| {
+        let report = |n_done: usize| {
             observer.visit(&Visit { number, predicted, bytes, done: n_done as f64 / n_rows, more: More });
         };
-        tell(0);
+        report(0);
         self.source.visit(&mut |first, block| {
             let end = first + block.n_rows();
             f(first, block)?;
-            tell(end);
+            report(end);
             Ok(())
         })
     }

@@ -69,7 +69,7 @@ pub enum Pass {
         bytes: f64,
         /// The form of the rows.
         kind: PassKind,
-        /// Bytes of memory that a visit holds at a time, beside the rows that the source keeps.
+        /// Bytes of memory that a visit holds at a time, excluding the rows that the source keeps.
         held: f64,
     },
 }
@@ -155,7 +155,7 @@ pub trait Source<T: Scalar>: Sync {
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
 }
 
-/// Implements all methods of [`Source`] but `visit` by those of the wrapped source `$inner`. Without it,
+/// Implements all methods of [`Source`] but `visit` by calling the wrapped source `$inner`. Without it,
 /// a wrapper that lacks one of them would silently have its default.
 macro_rules! properties_of {
     (|$wrapper:ident| $inner:expr) => {

@@ -35,7 +35,8 @@ pub struct IncompleteSamples {
     /// Squared prediction error, or Q, shape (n_rows,): the weighted squared distance of the observed entries to the
     /// nearest point of the plane of the components.
     pub spe: Vec<f64>,
-    /// Degrees of freedom of the squared prediction error, shape (n_rows,): the observed entries less those of T².
+    /// Degrees of freedom of the squared prediction error, shape (n_rows,): the observed entries less the degrees of
+    /// freedom of T².
     pub spe_degrees: Vec<usize>,
     /// Weighted squared distance of the observed entries to their means, shape (n_rows,).
     pub distance2: Vec<f64>,
@@ -43,8 +44,8 @@ pub struct IncompleteSamples {
 
 /// Returns the diagnostics of rows with missing values, fitted or new.
 ///
-/// Scores of methods that learn their variances have the covariance of the prior; those of the others the variances along
-/// the components, less the noise of a row with the mean share of observed entries.
+/// Scores of methods that learn their variances have the covariance of the prior; scores of the others have the
+/// variances along the components, less the noise of a row with the mean share of observed entries.
 ///
 /// # Errors
 /// As [`IncompleteModel::transform_with`].
@@ -117,7 +118,7 @@ pub fn incomplete_row_contributions_of<T: Scalar>(
 
 impl IncompleteSamples {
     /// Returns the limit that T² of each row, if it is normal, exceeds with probability `1 - level`, shape (n_rows,):
-    /// that of [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows, as their multiplicities count
+    /// by [`t2_limit`](super::t2_limit) for its degrees of freedom and `n` fitted rows, as their multiplicities count
     /// them. Of new rows it is multiplied by the factor that the model keeps ([`IncompleteNewRows`]). Zero without degrees.
     ///
     /// # Errors
@@ -176,9 +177,9 @@ impl SpeScale {
 
     /// The scale of new rows by the rows of the fit: as [`SpeScale::of_rows`], of errors over `(1 - h)^2`, with the share `h` of
     /// a row in the means and loadings of a feature, `(1 + T²)` over the mean number of entries of a feature, with T² in units
-    /// of its mean for each degree of freedom. For complete rows it is the leverage, and the errors are near those of rows left
-    /// out if the variances of the components are far above the noise; [`IncompleteNewRows`] leaves rows out. Weights are
-    /// multiplicities, of which one is left out.
+    /// of its mean for each degree of freedom. For complete rows it is the leverage, and the errors are near the errors
+    /// of rows left out if the variances of the components are far above the noise; [`IncompleteNewRows`] leaves rows
+    /// out. Weights are multiplicities, of which one is left out.
     ///
     /// # Errors
     /// As [`SpeScale::of_rows`].
@@ -198,7 +199,7 @@ impl SpeScale {
 
     /// Returns the limit that the squared prediction error of each row, if it is normal, exceeds with probability
     /// `1 - level`, shape (n_rows,). Infinite if errors are rounding, and for a row without degrees of freedom. If the scale is
-    /// estimated for other rows, the level is that of [`SpeDistribution::limit`](super::SpeDistribution::limit).
+    /// estimated for other rows, the level is as in [`SpeDistribution::limit`](super::SpeDistribution::limit).
     ///
     /// # Errors
     /// [`Error::Option`] for a level outside (0, 1).

@@ -13,9 +13,9 @@ const N_FOLDS: usize = 20;
 /// Numbers that give the limits for T² and for the squared prediction error of new rows with missing values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncompleteNewRows {
-    /// Factor of the limit for T², above zero: the mean of T² of rows left out over that of its distribution for normal rows and
-    /// variances that do not follow the rows of the fit. Methods that do not know the errors of their scores have larger T² of
-    /// few new rows, and a factor above one. One with at most `k + 20` observations.
+    /// Factor of the limit for T², above zero: the mean of T² of rows left out over the mean of its distribution for
+    /// normal rows and variances that do not follow the rows of the fit. Methods that do not know the errors of their
+    /// scores have larger T² of few new rows, and a factor above one. One with at most `k + 20` observations.
     pub t2_factor: f64,
     /// The scale of the squared prediction errors.
     pub spe: SpeScale,

@@ -40,9 +40,9 @@ use crate::scalar::{Scalar, compiled};
 pub struct CrossValidation {
     /// Number of folds, at most the number of entries that can be held out.
     pub n_folds: usize,
-    /// Candidate numbers of components; that of the options if empty.
+    /// Candidate numbers of components; taken from the options if empty.
     pub n_components: Vec<usize>,
-    /// Candidate penalties; those of the options if empty.
+    /// Candidate penalties; taken from the options if empty.
     pub regularization: Vec<Regularization>,
     #[doc(hidden)]
     #[cfg_attr(feature = "serde", serde(skip))]

@@ -16,7 +16,7 @@ impl Sums {
         self.parts.iter().map(|part| part.columns.len()).sum()
     }
 
-    /// Cuts [`Sums::n_values`] values into those of each part.
+    /// Cuts [`Sums::n_values`] values into the values of each part.
     pub(super) fn parts<'a>(&self, values: &'a [f64]) -> Vec<&'a [f64]> {
         let mut rest = values;
         let cut = |part: &ColumnSums| {
@@ -48,7 +48,7 @@ pub(super) struct ColumnSums {
 }
 
 impl ColumnSums {
-    /// Sums over `entries` of some columns, about the means of all entries and about those of the entries that are fitted.
+    /// Sums over `entries` of some columns, about the means of all entries and about the means of the fitted entries.
     pub(super) fn of<T: Scalar>(
         (entries, columns): (&Observed<T>, Vec<u32>),
         [of_all, of_fitted]: [&[f64]; 2],
@@ -76,7 +76,7 @@ pub(super) fn columns_of<T: Scalar>(entries: &Observed<T>) -> Vec<u32> {
 }
 
 /// Weighted sums of the squared differences of the entries of some columns and their predictions, in the units of `scales`.
-/// Column by column, so that they have the same bits whatever else is computed beside them.
+/// Column by column, so that they have the same bits whatever else is computed with them.
 pub(super) fn squares<T: Scalar>(
     entries: &Observed<T>,
     columns: &[u32],
@@ -89,7 +89,7 @@ pub(super) fn squares<T: Scalar>(
             let (line, column) = (entries.columns().line(*column as usize), *column as usize);
             let mut sum = 0.0;
             for (e, (row, value)) in line.indices.iter().zip(line.values).enumerate() {
-                // Those of columns hold the multiplicities of the rows.
+                // Weights of columns hold the multiplicities of the rows.
                 let weight = line.weights.map_or(1.0, |weights| weights[e].to_f64());
                 let away = scales.factor(column) * (predict(*row as usize, column)? - value.to_f64());
                 sum += weight * away * away;

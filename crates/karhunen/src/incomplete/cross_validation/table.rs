@@ -102,7 +102,7 @@ impl CrossValidated {
         self.msep.sqrt()
     }
 
-    /// Standard error of [`CrossValidated::rmse`], to first order: that of `msep` over twice the root.
+    /// Standard error of [`CrossValidated::rmse`], to first order: the standard error of `msep` over twice the root.
     pub fn rmse_standard_error(&self) -> f64 {
         if self.msep == 0.0 { 0.0 } else { self.msep_standard_error / (2.0 * self.rmse()) }
     }
@@ -175,8 +175,8 @@ struct Ratio {
 }
 
 impl Ratio {
-    /// Of squares and weights of each fold: the sum of the squares, its ratio to that of the weights, and the standard error
-    /// of the ratio. A mean without weight is NaN.
+    /// Of squares and weights of each fold: the sum of the squares, its ratio to the sum of the weights, and the
+    /// standard error of the ratio. A mean without weight is NaN.
     fn of(folds: &[(f64, f64)]) -> Self {
         let n = folds.len() as f64;
         let (sum, weight) = folds.iter().fold((0.0, 0.0), |total, fold| (total.0 + fold.0, total.1 + fold.1));
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_that_is_no_number_is_the_worst() {
+    fn an_error_that_is_not_a_number_is_the_worst() {
         let choice = |c, msep| CrossValidated {
             n_components: c,
             regularization: None,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_error_of_equal_folds_is_that_of_their_means() {
+    fn the_standard_error_of_equal_folds_follows_from_their_means() {
         let folds = [(2.0, 4.0), (6.0, 4.0), (4.0, 4.0)];
         let Ratio { sum, mean, standard_error } = Ratio::of(&folds);
         assert_eq!((sum, mean), (12.0, 1.0));

@@ -71,7 +71,7 @@ impl<T: Scalar> Observed<T> {
     }
 
     /// As [`Observed::from_source_with`], for numbers of entries that `check` accepts. Beyond them the entries are
-    /// counted and not kept, and the error is that of all.
+    /// counted and not kept, and the error covers all.
     pub(crate) fn from_source_within(x: &dyn Source<T>, check: &Check<'_>, run: &Run<'_>) -> Result<Self> {
         let build = compiled!(T, Observed::<T>::of_source
             => fn(&dyn Source<T>, &Check<'_>, &Run<'_>) -> Result<Observed<T>>);

@@ -135,7 +135,7 @@ pub(crate) fn check_positive_weights(weights: &[f64], n_features: usize) -> Resu
 
 impl<T: Scalar> Observed<T> {
     /// Sets a weight for each column, shape (n_features,), which multiplies its squared residuals: in the fit, entries of
-    /// column j are multiplied by `sqrt(c_j)`, as those of complete data are by
+    /// column j are multiplied by `sqrt(c_j)`, as entries of complete data are by
     /// [`Weights::features`](crate::Weights).
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 use crate::weights::{check_weights, counts_several};
 
 impl<T: Scalar> Observed<T> {
-    /// Sets the multiplicities of the rows, shape (n_samples,): a fit equals that of the repeated rows, with one
+    /// Sets the multiplicities of the rows, shape (n_samples,): a fit equals a fit of the repeated rows, with one
     /// row of scores for each. A row of weight zero does not influence the fit; its scores are computed
     /// afterwards. Memory: one number per entry; a clone shares the rest.
     ///

@@ -22,7 +22,7 @@ pub(crate) struct Share {
 
 impl Share {
     /// The rule that every fraction obeys.
-    pub(crate) const RULE: &'static str = "the share set aside lies between 0 and 1, both excluded";
+    pub(crate) const RULE: &'static str = "the held-out share lies between 0 and 1, both excluded";
 
     pub(crate) fn is_allowed(value: f64) -> bool {
         value > 0.0 && value < 1.0

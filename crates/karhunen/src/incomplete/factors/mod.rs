@@ -62,11 +62,11 @@ impl<T: Scalar> Factor<T> {
 
     /// Zeros of the same shape and multiplicities.
     pub(crate) fn zeros_like(&self) -> Self {
-        self.zeros_beside(self.width)
+        self.zeros_of_width(self.width)
     }
 
     /// Zeros with the same rows and multiplicities, at least `n_values` per row.
-    pub(crate) fn zeros_beside(&self, n_values: usize) -> Self {
+    pub(crate) fn zeros_of_width(&self, n_values: usize) -> Self {
         Self { multiplicity: self.multiplicity.clone(), ..Self::zeros(self.n_rows, n_values) }
     }
 
@@ -245,10 +245,10 @@ impl<T: Scalar> Factors<T> {
     ) -> Self {
         let Some(offsets) = offsets else { return Self::new(loadings, scores, mean) };
         let c = loadings.n_cols();
-        let beside = |x: &Matrix, last: &dyn Fn(usize) -> f64| {
+        let appended = |x: &Matrix, last: &dyn Fn(usize) -> f64| {
             Matrix::from_fn(x.n_rows(), c + 1, |j, k| if k < c { x[(j, k)] } else { last(j) })
         };
-        Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|i| offsets[i]), mean)
+        Self::new(&appended(loadings, &|_| 1.0), &appended(scores, &|i| offsets[i]), mean)
     }
 
     /// Score `k` of every row.

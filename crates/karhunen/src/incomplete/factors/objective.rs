@@ -91,8 +91,8 @@ impl MeanRule {
     /// Returns true if the posterior of the mean of a feature, with entries of total weight `weight`, takes part in the
     /// cost.
     pub(crate) fn counts(self, weight: f64) -> bool {
-        let beside = if self.learned == LearnedPrior::Nothing { self.kappa } else { 0.0 };
-        self.joint && weight + beside > 0.0
+        let prior = if self.learned == LearnedPrior::Nothing { self.kappa } else { 0.0 };
+        self.joint && weight + prior > 0.0
     }
 
     /// Rule for noise variance `noise`: the prior is worth `noise * precision` observations.

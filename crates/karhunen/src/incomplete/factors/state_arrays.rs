@@ -155,12 +155,12 @@ pub(crate) fn size(name: &str, value: f64) -> Result<f64> {
     if finite(name, value)? >= 0.0 { Ok(value) } else { Err(damaged(name, "holds a negative number")) }
 }
 
-/// Checks an optional finite number; NaN stands for `None`.
+/// Checks an optional finite number; NaN represents `None`.
 pub(crate) fn optional(name: &str, value: f64) -> Result<Option<f64>> {
     if value.is_nan() { Ok(None) } else { finite(name, value).map(Some) }
 }
 
-/// Checks an optional finite number that is not negative; NaN stands for `None`.
+/// Checks an optional finite number that is not negative; NaN represents `None`.
 pub(crate) fn optional_size(name: &str, value: f64) -> Result<Option<f64>> {
     if value.is_nan() { Ok(None) } else { size(name, value).map(Some) }
 }
@@ -211,7 +211,7 @@ mod tests {
         let mut arrays = Arrays::default();
         arrays.put("n", [-1.0, 2.0]);
         let message = arrays.clone().take_array::<1>("n").unwrap_err().to_string();
-        assert_eq!(message, "the checkpoint is damaged: `n` has another length; fit anew");
+        assert_eq!(message, "the checkpoint is damaged: `n` has another length; fit again");
         assert!(arrays.take("m").unwrap_err().to_string().contains("`m` is missing"));
         assert!(arrays.clone().take_diagonal("n", 3, 2).is_err());
         arrays.put("d", [0.0, f64::NAN]);

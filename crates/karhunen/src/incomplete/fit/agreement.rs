@@ -123,7 +123,7 @@ impl RunRule {
         Some(StartAgreement { n_starts, n_lowest: runs.n_lowest + more, ..runs })
     }
 
-    /// The agreement of runs with one more, of an end and that of the best of them: by costs and components.
+    /// The agreement of runs with one more, of an end and the end of the best of them: by costs and components.
     pub(crate) fn with_run(
         &self,
         runs: Option<StartAgreement>,
@@ -132,15 +132,15 @@ impl RunRule {
         Ok(self.with_cost(runs.unwrap_or(ONE), [best.cost, run.cost], Some(best.angle(run)?)))
     }
 
-    /// The agreement of runs with one more, of a cost and that of the best of them, and the angle between their components
-    /// if these are compared.
+    /// The agreement of runs with one more, of a cost and the lowest of their costs, and the angle between their
+    /// components if these are compared.
     pub(crate) fn with_cost(
         &self,
         before: StartAgreement,
         [best, cost]: [f64; 2],
         angle: Option<f64>,
     ) -> StartAgreement {
-        // A cost that is no number agrees with none.
+        // A cost that is not a number agrees with none.
         let away = if cost < best { self.away(best, cost) } else { self.away(cost, best) };
         let agrees = away <= self.same && angle.is_none_or(|angle| angle <= StartAgreement::AGREED);
         let is_best = self.replaces(cost, best);

@@ -1,4 +1,4 @@
-//! Checkpoints of a fit, and the inputs of a fit beside options and data.
+//! Checkpoints of a fit, and the inputs of a fit other than options and data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,8 +44,8 @@ pub struct FitContext<'a> {
     /// Interval and receiver of checkpoints. With checkpoints, a cancel request takes effect at the end of the
     /// current iteration, after one more checkpoint.
     pub checkpoints: Option<Checkpoints<'a>>,
-    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `max_iter`,
-    /// `time_limit` and `memory_limit`. The model has the same bits as that of an uninterrupted fit.
+    /// Checkpoint to continue from. Data and options must equal the checkpoint's, except `max_iter`,
+    /// `time_limit` and `memory_limit`. The model has the same bits as without an interruption.
     pub resume: Option<&'a Checkpoint>,
     #[doc(hidden)]
     pub more: More,
@@ -160,7 +160,7 @@ impl Checkpoint {
         self.version == VERSION || (self.version == "0.1.0" && !draws)
     }
 
-    /// Refuses data and options that differ from those of the checkpoint.
+    /// Refuses data and options that differ from the checkpoint.
     pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
         let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
         if !self.iterates_as_here() {

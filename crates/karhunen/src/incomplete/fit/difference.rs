@@ -3,13 +3,13 @@
 use crate::error::Error;
 use crate::incomplete::options::IncompletePca;
 
-/// The error for a fit with other options than those of the checkpoint, naming the first option that differs.
+/// The error for a fit with other options than the checkpoint, naming the first option that differs.
 #[cfg(feature = "serde")]
 pub(super) fn difference(then: &IncompletePca, now: &IncompletePca) -> Error {
     first(then, now).unwrap_or_else(|| all(then, now))
 }
 
-/// The error for a fit with other options than those of the checkpoint.
+/// The error for a fit with other options than the checkpoint.
 #[cfg(not(feature = "serde"))]
 pub(super) fn difference(then: &IncompletePca, now: &IncompletePca) -> Error {
     all(then, now)
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Options with nothing that serde sees would be told as a whole, in the words of Rust.
+    /// Options with nothing that serde sees would be named as a whole, in the words of Rust.
     #[test]
     fn every_stored_option_has_a_name() {
         let stored = serde_json::to_value(IncompletePca::default()).unwrap();

@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 /// Least distance of an out-of-range prediction from the observed range of its column, in standard deviations.
 const FAR: f64 = 10.0;
 /// Weight of the common variance of all columns, in entries: the few entries of one column may agree by chance.
-const BESIDE: f64 = 2.0;
+const COMMON_WEIGHT: f64 = 2.0;
 /// Least number of multiplications spent on the search; a pass over the entries may raise it.
 const LEAST_WORK: usize = 1 << 22;
 /// Rows or columns per piece of work.
@@ -142,7 +142,7 @@ fn ranges<T: Scalar>(data: &Observed<T>) -> Vec<Range> {
         let freedom = count - 1.0;
         // Columns in larger units must not widen a column with enough entries. Equal values determine no variance.
         let common = if squares > 0.0 { common.min(squares / freedom * at_most(freedom)) } else { common };
-        ((squares + BESIDE * common) / (freedom + BESIDE)).sqrt()
+        ((squares + COMMON_WEIGHT * common) / (freedom + COMMON_WEIGHT)).sqrt()
     };
     columns
         .into_iter()

@@ -45,8 +45,8 @@ const REVIVAL: f64 = 1e-2;
 /// Least length of a direction of loadings before a sweep with a falling penalty, relative to the longest.
 const SHORTEST: f64 = 1e-2;
 
-/// Gaussian loadings whose deviation is the square root of that of an entry, and zero scores and offsets: random
-/// numbers per row would depend on multiplicities and the order of rows.
+/// Gaussian loadings whose deviation is the square root of the deviation of an entry, and zero scores and offsets:
+/// random numbers per row would depend on multiplicities and the order of rows.
 pub(crate) fn random<T: Lane>(
     data: &Observed<T>,
     (c, offsets): (usize, bool),
@@ -63,7 +63,7 @@ pub(crate) fn random<T: Lane>(
 }
 
 /// Makes a few sweeps with a ridge, which reduce the dependence on the start. They first update the scores, so
-/// initial scores do not matter; `deviation` is that of an entry. Returns the sum of squared residuals.
+/// initial scores do not matter; `deviation` refers to an entry. Returns the sum of squared residuals.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -186,7 +186,7 @@ pub(crate) fn curvatures<T: Lane>(
 }
 
 /// Moves the unit of the data, which random loadings and scores share, to one factor; otherwise the effect of the
-/// other factor's prior would depend on the unit. `deviation` is that of an entry. Predictions do not change.
+/// other factor's prior would depend on the unit. `deviation` refers to an entry. Predictions do not change.
 pub(crate) fn give_unit<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,

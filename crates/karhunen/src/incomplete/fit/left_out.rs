@@ -54,7 +54,7 @@ impl Division {
         Exec::run(run, |exec| data.select(&self.included, &exec.phase(ENTRIES)))
     }
 
-    /// Bytes of [`Division::data`] beside the entries themselves.
+    /// Bytes of [`Division::data`] excluding the entries themselves.
     pub(crate) fn bytes<T: Scalar>(&self, data: &Observed<T>) -> f64 {
         if !self.without_entries {
             return data.bytes();

@@ -27,7 +27,7 @@ impl IncompletePca {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Observed::from_source_with`]; [`Error::Memory`] for more entries than the limit leaves room for.
+    /// As [`Observed::from_source_with`]; [`Error::Memory`] for more entries than the limit leaves room for.
     pub fn observe<T: Scalar>(&self, x: &dyn Source<T>, run: &Run<'_>) -> Result<Observed<T>> {
         let (n, p) = x.shape();
         let held = |factor: f64| match x.pass() {
@@ -70,11 +70,11 @@ impl IncompletePca {
         let fit = IncompletePca { n_components, ..self.clone() }.need_of::<T>((n, p), n_entries, run);
         let entries = bytes_of(n_entries, (n, p), size_of::<T>());
         let what = format!("a fit of {n_entries} observed entries of {n} rows and {p} columns");
-        let beside = |factor| {
+        let work = |factor| {
             let held = held(factor);
             if held > fit { held } else { fit }
         };
-        self.check_limit(&what, entries, beside, Vec::new)
+        self.check_limit(&what, entries, work, Vec::new)
     }
 
     /// Checks that a stream of these options can learn from `x` block by block within `memory_limit`
@@ -128,7 +128,7 @@ impl IncompletePca {
         self.check_limit(&what, entries, |_| need, || self.smaller_need(data, run))
     }
 
-    /// Refuses work of `entries` bytes and of those that `beside` returns within a multiple of the limit.
+    /// Refuses work of `entries` bytes plus the bytes that `work` returns within a multiple of the limit.
     ///
     /// # Errors
     /// [`Error::Memory`].
@@ -136,11 +136,11 @@ impl IncompletePca {
         &self,
         what: &str,
         entries: f64,
-        beside: impl Fn(f64) -> f64,
+        work: impl Fn(f64) -> f64,
         advice: impl FnOnce() -> Vec<Advice>,
     ) -> Result<()> {
         let Some(given) = self.memory_limit else { return Ok(()) };
-        let (limit, bytes) = (memory::limit(Some(given)), PROGRAM + entries + beside(1.0));
+        let (limit, bytes) = (memory::limit(Some(given)), PROGRAM + entries + work(1.0));
         if bytes <= limit.bytes {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl IncompletePca {
                           the command line, `partial_fit` in Python, which take files)";
             advice = vec![blocks.into()];
         }
-        let within = |bytes: f64| PROGRAM + entries + beside(bytes / limit.bytes);
+        let within = |bytes: f64| PROGRAM + entries + work(bytes / limit.bytes);
         let least = least_limit(limit.bytes, within);
         let bytes = within(least).max(bytes);
         advice.insert(0, Advice::MemoryLimit { bytes: least });

@@ -1,4 +1,4 @@
-//! Memory estimate of a fit with missing values, beside the entries.
+//! Memory estimate of a fit with missing values, excluding the entries.
 //!
 //! The estimate sums the largest simultaneous allocations. Fits under a counting allocator (`tests/memory.rs`)
 //! check that it lies between the peak and a small multiple of it.
@@ -21,11 +21,11 @@ use crate::scalar::{Scalar, compiled};
 const F64: f64 = 8.0;
 /// Bytes of a packed covariance.
 const F32: f64 = 4.0;
-/// Buffers per thread, in bytes, beside its normal equations.
+/// Buffers per thread, in bytes, excluding its normal equations.
 const BUFFERS: f64 = (2u64 << 20) as f64;
 
 impl IncompletePca {
-    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use. It
+    /// Upper estimate of the memory of a fit of `data` in bytes, excluding the entries and memory already in use. It
     /// grows with the number of threads of `run`.
     ///
     /// ```
@@ -52,7 +52,7 @@ impl IncompletePca {
         }
     }
 
-    /// Estimate for a fit of `n_observed` entries in so many rows and columns, beside the entries.
+    /// Estimate for a fit of `n_observed` entries in so many rows and columns, excluding the entries.
     pub(super) fn need_of<T: Scalar>(
         &self,
         (n_rows, n_columns): (usize, usize),

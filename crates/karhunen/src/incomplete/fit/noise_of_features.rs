@@ -33,7 +33,8 @@ const MOST_INNER: usize = 100;
 /// The noise of the features, and the divisors that make it equal.
 #[derive(Clone)]
 struct FeatureNoise {
-    /// Standard deviation of the entries of each feature; of a constant one, or one with a single entry, that of the others.
+    /// Standard deviation of the entries of each feature; of a constant one, or one with a single entry, the deviation
+    /// of the others.
     spread: Vec<f64>,
     /// True for features whose entries vary; the others keep their divisor.
     varies: Vec<bool>,

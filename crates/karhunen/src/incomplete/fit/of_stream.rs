@@ -33,7 +33,7 @@ impl IncompleteStream {
         let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
         let mean = model.mean_in_units();
         // A model of the last rows of a stream may know features that these rows do not have: next to no weight, but
-        // loadings that are no random start.
+        // loadings that are not a random start.
         let is_known = |j: usize| (0..c).any(|k| parts.components[(k, j)] != 0.0);
         let weight =
             |(j, n): (usize, &usize)| if *n == 0 && is_known(j) { f64::MIN_POSITIVE } else { *n as f64 };
@@ -59,8 +59,8 @@ impl IncompleteStream {
 
     /// Makes a model of `rows`, whether learned before or not: scores given the loadings, rotated to principal
     /// components, with the error bars of `options` and the offsets of the stream. There are no iterations. With
-    /// fewer rows than components, components, variances and noise are those of the rows learned last, eight per
-    /// component, and only the scores are those of `rows`.
+    /// fewer rows than components, components, variances and noise come from the rows learned last, eight per
+    /// component, and only the scores from `rows`.
     ///
     /// # Errors
     /// As [`IncompletePca::fit`].

@@ -26,8 +26,8 @@ pub(crate) fn outnumbered<T: Lane>(pca: &IncompletePca, data: &Observed<T>) -> b
     counted >= data.total_entries()
 }
 
-/// Compares the negative log-likelihood `cost` of probabilistic PCA with that of the means alone, whose noise is the mean
-/// square of the entries about them, by Akaike's criterion with the correction of Hurvich & Tsai (1989),
+/// Compares the negative log-likelihood `cost` of probabilistic PCA with the cost of the means alone, whose noise is
+/// the mean square of the entries about them, by Akaike's criterion with the correction of Hurvich & Tsai (1989),
 /// doi:10.1093/biomet/76.2.297.
 pub(crate) fn overfit<T: Lane>(
     (pca, prepared): (&IncompletePca, &Prepared),
@@ -62,7 +62,7 @@ pub(crate) fn overfit<T: Lane>(
     };
     let needed = price(seen + 1 + n_parameters) - price(seen + 1);
     let outnumbered = outnumbered(pca, data);
-    // Not a number, where the means alone outnumber the entries, is no gain.
+    // Not a number, where the means alone outnumber the entries, is not a gain.
     let pays = gain >= needed && !outnumbered;
     Ok((!pays).then_some(Overfit { gain, n_parameters, outnumbered }))
 }

@@ -106,7 +106,7 @@ impl<T: Lane> RunResult<T> {
     }
 }
 
-/// Checks the stored number of scores per row: that of the options, or fewer if the method prunes components.
+/// Checks the stored number of scores per row: as in the options, or fewer if the method prunes components.
 fn n_scores(stored: f64, pca: &IncompletePca, method: Method) -> Result<usize> {
     let (c, most) = (count("numbers", stored)?, pca.n_scores());
     let least = if method.learns_variances() { 1 + usize::from(pca.row_offsets) } else { most };

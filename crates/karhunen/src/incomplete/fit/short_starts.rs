@@ -99,7 +99,8 @@ fn end<T: Lane>(
     sweep(factors, penalty)
 }
 
-/// Returns true if penalties end at that of noise: without penalties and learned variances, weaker components take part.
+/// Returns true if penalties end at the penalty of noise: without penalties and learned variances, weaker components
+/// take part.
 pub(crate) fn ends_at_noise(method: Method) -> bool {
     method.learns_variances() || method.uses_penalties()
 }
@@ -187,10 +188,10 @@ impl<'a, T: Lane> Table<'a, T> {
 
 /// Half of the deviation `v` of noise, by the sum of squared residuals `squares` of a fit with so many entries and parameters;
 /// at most the mean square of the entries, `most`. A ridge shrinks singular values by the penalty, and `v` times
-/// [`level_of_noise`] are those of noise alone (Koltchinskii, Lounici & Tsybakov 2011, doi:10.1214/11-AOS894); half of it
-/// predicts best, `docs/log/missing-values.md`.
+/// [`level_of_noise`] is the largest singular value of noise alone (Koltchinskii, Lounici & Tsybakov 2011,
+/// doi:10.1214/11-AOS894); half of it predicts best, `docs/log/missing-values.md`.
 pub(crate) fn noise_penalty(squares: f64, (entries, parameters): (f64, f64), most: f64) -> f64 {
-    /// Least share of the entries that count beside the parameters.
+    /// Least share of the entries that are left after subtracting the parameters.
     const LEAST: f64 = 0.25;
     let noise = squares / (entries - parameters).max(LEAST * entries);
     0.5 * noise.min(most).sqrt()

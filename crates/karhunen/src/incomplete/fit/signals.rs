@@ -1,4 +1,4 @@
-//! Measures of convergence beside the cost.
+//! Measures of convergence other than the cost.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_is_that_of_finite_differences() {
+    fn the_gradient_matches_finite_differences() {
         let (n, p, c) = (9, 6, 2);
         let x: Vec<f64> = gaussian(n, p, 5, 0).into_vec();
         let x: Vec<f64> = x.iter().enumerate().map(|(e, x)| if e % 4 == 1 { f64::NAN } else { *x }).collect();

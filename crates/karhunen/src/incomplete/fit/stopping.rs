@@ -242,7 +242,7 @@ impl Stopping {
 /// Number of values per saved trace entry.
 const ENTRY: usize = 6;
 
-/// Converts a trace to numbers; NaN stands for `None`.
+/// Converts a trace to numbers; NaN represents `None`.
 pub(crate) fn save_trace(trace: &[TraceEntry]) -> Vec<f64> {
     let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
     let numbers = |e: &TraceEntry| {
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_that_is_no_number_is_no_improvement() {
+    fn an_error_that_is_not_a_number_is_not_an_improvement() {
         let rules = Rules {
             tol: 0.0,
             gradient_tol: None,

@@ -81,7 +81,7 @@ impl<T: Lane> Descent<T> {
     }
 
     /// Number by which directions are divided, so that they have the unit of the values that they move and fit into
-    /// single precision whatever the unit of the data. Step sizes are those of the directions before this division.
+    /// single precision whatever the unit of the data. Step sizes refer to the directions before this division.
     fn unit_of_directions(&self) -> f64 {
         match self.metric {
             Metric::Curvature(alpha) => self.sizes.unit.powf(1.0 - alpha),

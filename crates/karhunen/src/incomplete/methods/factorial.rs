@@ -347,7 +347,7 @@ impl<T: Lane> FactorialState<T> {
         let c = self.prior.len();
         let keep = |values: &[f64]| (0..c).filter(|k| *k != dropped).map(|k| values[k]).collect::<Vec<f64>>();
         let reduce = |factor: &Factor<T>| {
-            let mut out = factor.zeros_beside(c);
+            let mut out = factor.zeros_of_width(c);
             out.map_rows(exec, |i, row| {
                 let old = factor.row(i);
                 (0..c - 1).for_each(|k| row[k] = old[k + usize::from(k >= dropped)]);

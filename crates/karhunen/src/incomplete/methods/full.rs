@@ -68,7 +68,7 @@ struct FullState<T> {
     mean_prior: Option<NormalPrior>,
     /// Expected values of the loadings, see [`Expected`].
     table: Factor<T>,
-    /// `sum w e^2` of the point predictions, if the last iteration told it.
+    /// `sum w e^2` of the point predictions, if the last iteration computed it.
     errors: Option<f64>,
 }
 
@@ -344,7 +344,7 @@ impl<T: Lane, R: RowPosteriors<T>> Iterate<T> for Full<T, R> {
     fn save(&self, out: &mut Arrays) {
         out.put("iteration", [self.iteration as f64]);
         out.put("before", [self.before]);
-        // Zero stands for `None`.
+        // Zero represents `None`.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
         if let Some(FullState { noise, prior, of_offsets, mean_prior, table, .. }) = &self.state {
             out.put("noise", [*noise]);

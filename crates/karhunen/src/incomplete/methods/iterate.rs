@@ -46,7 +46,7 @@ pub(crate) trait Iterate<T> {
     /// Saves the state of the next iteration, except factors and penalties.
     fn save(&self, _out: &mut Arrays) {}
 
-    /// Restores the state of [`Iterate::save`]; `factors` are those of the saved iteration.
+    /// Restores the state of [`Iterate::save`]; `factors` come from the saved iteration.
     fn restore(
         &mut self,
         _from: &mut Arrays,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_factors_are_those_of_the_tables() {
+    fn normal_factors_match_the_tables() {
         for (level, expected) in
             [(0.5, 0.674_489_750_196), (0.95, 1.959_963_984_54), (0.999, 3.290_526_731_49)]
         {

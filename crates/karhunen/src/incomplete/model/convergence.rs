@@ -40,7 +40,7 @@ impl Choice for StopReason {
         Named::new(Self::Angle, "angle", "the loadings turned by less than their tolerance"),
         Named::new(Self::Rmse, "rmse", "the error moved by less than its tolerance"),
         Named::new(Self::Exhausted, "exhausted", "no step lowered the cost any more"),
-        Named::new(Self::HeldOut, "heldout", "the error of the entries set aside no longer fell"),
+        Named::new(Self::HeldOut, "heldout", "the error of the held-out entries no longer fell"),
         Named::new(Self::Iterations, "iterations", "at the largest number of iterations"),
         Named::new(Self::TimeLimit, "timelimit", "at the time limit"),
         Named::new(Self::NoNoise, "nonoise", "the noise vanished: scores and loadings outnumber the entries"),
@@ -159,8 +159,8 @@ impl IncompleteConvergence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Identifiability {
-    /// Number of parts into which rows and columns fall, with no entry in a row of one and a column of another: nothing ties
-    /// the components of one part to those of another.
+    /// Number of parts into which rows and columns fall, with no entry in a row of one and a column of another: nothing
+    /// ties the components of one part to the components of another.
     pub n_parts: usize,
     /// Number of pairs of columns that no row has both entries of: their covariance follows from the components alone.
     /// `None` if the table is too large to count them.

@@ -1,4 +1,4 @@
-//! Features whose variance hides that of the others.
+//! Features whose variance hides the variance of the others.
 
 use super::IncompleteModel;
 
@@ -17,7 +17,7 @@ pub struct Dominant {
 }
 
 impl IncompleteModel {
-    /// The feature beside whose noise components of the others do not count, because the methods learn one noise
+    /// The feature whose noise outweighs the components of the others, because the methods learn one noise
     /// variance for all: the others have at most a thousandth of the variance, and components are lost. `None` if
     /// features are scaled or weighted, and for models of earlier versions.
     pub fn dominant(&self) -> Option<Dominant> {

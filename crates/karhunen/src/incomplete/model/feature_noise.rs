@@ -122,12 +122,12 @@ struct Own {
     /// The sampling variance of the logarithm.
     variance: f64,
     /// The share of the scores, relative to the noise of all.
-    beside: f64,
+    of_scores: f64,
 }
 
 impl Own {
-    /// `None` for a feature with less than one degree of freedom. `parameters` are those that loadings and mean take,
-    /// for methods without penalties.
+    /// `None` for a feature with less than one degree of freedom. `parameters` is the number that loadings and mean
+    /// take, for methods without penalties.
     fn of(sums: &[f64], noise: f64, parameters: Option<f64>) -> Option<Self> {
         let [n, squares, of_column, shared, left, fourth] = *sums else { return None };
         let free = 1.0 - parameters.map_or(of_column, |parameters| parameters.min(n)) / n;
@@ -135,8 +135,8 @@ impl Own {
         if degrees.is_nan() || degrees < 1.0 {
             return None;
         }
-        let beside = shared / left;
-        let ratio = squares / (free * left * noise) / (1.0 + beside);
+        let of_scores = shared / left;
+        let ratio = squares / (free * left * noise) / (1.0 + of_scores);
         if !ratio.is_finite() {
             return None;
         }
@@ -144,17 +144,17 @@ impl Own {
         Some(Self {
             log: ratio.max(f64::MIN_POSITIVE).ln() + bias,
             variance: 2.0 / degrees + 2.0 / (degrees * degrees),
-            beside,
+            of_scores,
         })
     }
 
-    /// The noise of the feature relative to that of all, if logarithms vary by `spread` between features.
+    /// The noise of the feature relative to the noise of all, if logarithms vary by `spread` between features.
     fn noise(&self, spread: f64) -> f64 {
         let (size, error) = (self.log.abs(), self.variance.sqrt());
         let kept = (spread / (spread + self.variance) * size).max(size - error);
         let ratio = kept.copysign(self.log).exp();
-        // A ratio below its standard error cannot be told from zero.
-        (ratio + self.beside * (ratio - 1.0)).max((ratio * (1.0 + self.beside) * error).min(1.0))
+        // A ratio below its standard error cannot be distinguished from zero.
+        (ratio + self.of_scores * (ratio - 1.0)).max((ratio * (1.0 + self.of_scores) * error).min(1.0))
     }
 }
 

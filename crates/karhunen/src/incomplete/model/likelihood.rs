@@ -189,7 +189,7 @@ impl<'a> Density<'a> {
     }
 }
 
-/// Replaces rows and columns of inactive components by those of the unit matrix.
+/// Replaces rows and columns of inactive components by rows and columns of the unit matrix.
 fn isolate(values: &mut [f64], (m, stride): (usize, usize), inactive: &[usize]) {
     let mut upper = Upper { values, m, stride };
     inactive.iter().for_each(|k| upper.isolate(*k, 1.0));

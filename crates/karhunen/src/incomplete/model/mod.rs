@@ -61,12 +61,12 @@ pub struct IncompleteParts {
     pub explained_variance_ratio: Vec<f64>,
     /// Norms of the columns of the scores.
     pub singular_values: Vec<f64>,
-    /// Variance of complete rows under the fit, summed over features: that of the components, of the row offsets,
+    /// Variance of complete rows under the fit, summed over features: of the components, of the row offsets,
     /// and the residual variance of the observed entries or the noise of a posterior. For complete data, the
     /// variance of the data.
     pub total_variance: f64,
-    /// Variance of each feature beside that along the components and that of the row offsets, shape (n_features,), in the
-    /// units of the components. `None` in models of earlier versions.
+    /// Variance of each feature without the variance along the components and of the row offsets, shape (n_features,),
+    /// in the units of the components. `None` in models of earlier versions.
     pub residual_variance: Option<Vec<f64>>,
     /// Variance of an observation about its prediction, of all features together; an observation of weight w has this
     /// variance over w.
@@ -241,7 +241,7 @@ impl IncompleteModel {
         &self.parts.explained_variance
     }
 
-    /// Explained variance over the total variance of complete rows under the fit: that of the components, of the
+    /// Explained variance over the total variance of complete rows under the fit: of the components, of the
     /// row offsets, and the residual variance. For complete data the total is the variance of the data.
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.parts.explained_variance_ratio
@@ -281,18 +281,18 @@ impl IncompleteModel {
         self.parts.row_offsets.as_deref()
     }
 
-    /// Variance of each feature of complete rows under the fit, shape (n_features,), in the squared units of the data: along
-    /// the components, of the row offsets, and beside them. For complete data the variance of the data. A model of an
-    /// earlier version has the noise variance beside the components.
+    /// Variance of each feature of complete rows under the fit, shape (n_features,), in the squared units of the data:
+    /// along the components, of the row offsets, and the rest. For complete data the variance of the data. A model of
+    /// an earlier version has the noise variance as the rest.
     pub fn feature_variance(&self) -> Vec<f64> {
         let parts = &self.parts;
         let of_offsets = self.row_totals().offset_variance;
         (0..self.n_features())
             .map(|j| {
-                let beside = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
+                let rest = parts.residual_variance.as_ref().map_or(parts.noise_variance, |left| left[j]);
                 let along = |(k, l): (usize, &f64)| l * parts.components[(k, j)].powi(2);
                 let fitted: f64 = parts.explained_variance.iter().enumerate().map(along).sum();
-                (fitted + beside + of_offsets) / parts.scales.factor(j).powi(2)
+                (fitted + rest + of_offsets) / parts.scales.factor(j).powi(2)
             })
             .collect()
     }

@@ -41,7 +41,8 @@ impl Plane {
                 parts.prior.precision[(active[a], active[b])] / noise
             })
         } else {
-            // The variance of least-squares scores, whose mean is zero, is that of the scores and of their noise.
+            // The variance of least-squares scores, whose mean is zero, is the variance of the scores and of their
+            // noise.
             let totals = model.row_totals();
             let share = totals.entries / (p as f64 * totals.samples.max(1.0));
             let variance = |l: usize| {
@@ -156,7 +157,7 @@ impl<'a> Row<'a> {
         if upper.factorize() {
             upper.solve(&mut posterior);
         } else {
-            // Without noise, of a row with fewer entries than scores: those of least squares.
+            // Without noise, of a row with fewer entries than scores: scores of least squares.
             posterior[..a].copy_from_slice(&self.scores);
         }
         (0..a).map(|k| dot(self.plane.precision.row(k), &posterior[..a])).collect()

@@ -42,8 +42,8 @@ impl IncompleteModel {
     }
 
     /// Predicts many entries of the fitted data. Row `e` of the result is `(value)` or `(value, deviation)` of the
-    /// entry `(rows[e], columns[e])`. The deviation is that of a new observation for `noise = Some(true)`, and
-    /// that of the value without noise for `Some(false)`.
+    /// entry `(rows[e], columns[e])`. The deviation refers to a new observation for `noise = Some(true)`, and to the
+    /// value without noise for `Some(false)`.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed, Run};
@@ -283,7 +283,7 @@ impl IncompleteModel {
             [(options::ROW, row, self.scores().n_rows()), (options::COLUMN, column, self.n_features())]
         {
             if index < 0 || index >= bound as i128 {
-                let rule = "rows and columns are those of the data fitted";
+                let rule = "rows and columns are numbered as in the fitted data";
                 return Err(Error::option(option, index, rule));
             }
         }
@@ -342,7 +342,7 @@ impl IncompleteModel {
         let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
         let of_scores = covariances.quadratic(row, loading);
         let of_column = self.variance_of_column(scores, column)? + of_both;
-        // Loadings and mean are as uncertain as the noise of the column is large, scores as that of all.
+        // Loadings and mean are as uncertain as the noise of the column is large, scores as the noise of all.
         let noise = parts.noise_variance;
         let ratio = if noise > 0.0 { self.noise_in(column) / noise } else { 1.0 };
         let sum = of_scores + ratio * of_column;

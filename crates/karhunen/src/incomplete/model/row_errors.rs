@@ -78,7 +78,7 @@ impl RowDistances {
 pub struct SpeScale {
     /// Mean of the squared error for each degree of freedom. Zero if errors are rounding.
     pub variance: f64,
-    /// Variance of the errors over that of normal noise with one variance for all features.
+    /// Variance of the errors over the variance of normal noise with one variance for all features.
     pub dispersion: f64,
     /// Number of observations from whose errors both are estimated for others; infinite if they are known, or the rows are
     /// the same.
@@ -113,8 +113,8 @@ impl SpeScale {
     /// The scale of new rows by the rows of the fit, whose features have `entries` entries on average: of errors over
     /// `(1 - h)^2`, with the share `h` of a row in the means and loadings of a feature, `(1 + T²)` over these entries. T² is in
     /// units of its mean for each degree of freedom, which is one unless a prior has made the variances smaller. For complete
-    /// rows `h` is the leverage, and the errors are near those of rows left out if the variances of the components are far
-    /// above the noise. Weights are multiplicities, of which one is left out.
+    /// rows `h` is the leverage, and the errors are near the errors of rows left out if the variances of the components
+    /// are far above the noise. Weights are multiplicities, of which one is left out.
     pub(crate) fn left_out(
         entries: f64,
         [t2, spe, distance2]: [&[f64]; 3],

@@ -13,7 +13,7 @@ const FEATURES: usize = 64;
 /// Sums over the observed entries of some rows, which merge. Entries count as often as their rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ColumnEntries {
-    /// Number of rows, with those of weight zero.
+    /// Number of rows, including rows of weight zero.
     pub(crate) n_rows: usize,
     /// Sum of the multiplicities of the rows with entries.
     pub(crate) samples: f64,

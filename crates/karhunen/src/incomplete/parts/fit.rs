@@ -86,7 +86,7 @@ impl IncompletePca {
         }
     }
 
-    /// Refuses options that need the rows or their scores beside the fit.
+    /// Refuses options that need the rows or their scores outside the fit.
     pub(crate) fn check_in_parts(&self) -> Result<()> {
         let refuse = |option, value, rule: &'static str| Err(Error::option(option, value, rule));
         if self.noise == NoiseModel::Feature {
@@ -124,8 +124,8 @@ impl IncompletePca {
         Ok(())
     }
 
-    /// Refuses sums of `p` features that exceed the memory limit: those of a part, those they are added to, and a copy
-    /// on their way.
+    /// Refuses sums of `p` features that exceed the memory limit: the sums of a part, the sums they are added to, and a
+    /// copy on their way.
     fn ask_for_parts(&self, p: usize) -> Result<()> {
         let c = self.n_components;
         let (what, of_feature) = if self.method == Method::VbFull {
@@ -330,7 +330,7 @@ impl<T: Lane> Ended<'_, T> {
         })
     }
 
-    /// The variance of the entries of each feature less that of their fit.
+    /// The variance of the entries of each feature less the variance of their fit.
     fn left(&self, centred: bool) -> Vec<f64> {
         let Swept { sums, about, loadings } = self.swept;
         let c = sums.n_components();
@@ -358,7 +358,7 @@ impl<T: Lane> Ended<'_, T> {
     fn inverses(&self, rotated: &Rotated, precision: (&Precision, &[bool])) -> (Vec<f64>, f64) {
         let Swept { sums, loadings, .. } = self.swept;
         let (p, c) = rotated.loadings.shape();
-        // The scores of the components are affine in those of the sweep, because both have the same predictions.
+        // The scores of the components are affine in the scores of the sweep, because both have the same predictions.
         let map = t_multiply(&rotated.loadings, &loadings.columns(0..c));
         let moved = Matrix::from_fn(p, 1, |j, _| loadings[(j, c)] - rotated.mean[j]);
         let shift = t_multiply(&rotated.loadings, &moved);

@@ -1,4 +1,4 @@
-//! Variational Bayes over rows in parts: the sums of a pass in place of the rows.
+//! Variational Bayes over rows in parts: the sums of a pass instead of the rows.
 
 use crate::error::Result;
 use crate::exec::Exec;

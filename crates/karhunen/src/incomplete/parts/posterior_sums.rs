@@ -1,4 +1,4 @@
-//! Sums over the posteriors of scores given those of the loadings, for each feature and over rows.
+//! Sums over the posteriors of scores given the posteriors of the loadings, for each feature and over rows.
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -10,9 +10,9 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh::eigh;
 use crate::linalg::simd::Lane;
 
-/// Scores that give every penalty, gauge step and rotation that those of all rows give: penalties are quadratic in the
-/// scores, and so only their first two moments matter. For penalties per entry other rows stand first, with the moments
-/// of these penalties; rows for the moments of the scores follow, without a penalty.
+/// Scores that give the same penalties, gauge steps and rotations as the scores of all rows: penalties are quadratic in
+/// the scores, and so only their first two moments matter. For penalties per entry other rows stand first, with the
+/// moments of these penalties; rows for the moments of the scores follow, without a penalty.
 pub(crate) fn stand_in<T: Lane>(sums: &NormalSums, per_entry: bool) -> Result<Factor<T>> {
     let mut rows = Vec::new();
     let mut multiplicity = Vec::new();

@@ -14,7 +14,7 @@ use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::scalar::is_single;
 
-/// The iterations of a fit in parts; the scores of its factors stand in for those of all rows.
+/// The iterations of a fit in parts; the scores of its factors stand in for the scores of all rows.
 pub(crate) struct Sweeps<'a> {
     pub(crate) passes: &'a dyn EntryPasses,
     pub(crate) penalty: ScorePenalty,

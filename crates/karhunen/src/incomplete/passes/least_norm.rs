@@ -82,8 +82,8 @@ impl Range {
     }
 }
 
-/// Solves in place of `b`, inverts `G`, and returns `ln det G`. A `G` that is singular to rounding has inverse
-/// zero and logarithm zero here. The first `free` unknowns share a unit.
+/// Overwrites `b` with the solution, inverts `G`, and returns `ln det G`. A `G` that is singular to rounding has
+/// inverse zero and logarithm zero here. The first `free` unknowns share a unit.
 pub(crate) fn solve_and_invert(
     g: &mut Upper<'_>,
     (b, free): (&mut [f64], usize),
@@ -221,8 +221,8 @@ mod tests {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
             rows[0][i] * rows[1][j] - rows[0][j] * rows[1][i]
         });
-        let beside: f64 = (0..3).map(|k| across[k] * x[k]).sum();
-        assert!(beside.abs() < 1e-12, "{beside}");
+        let outside: f64 = (0..3).map(|k| across[k] * x[k]).sum();
+        assert!(outside.abs() < 1e-12, "{outside}");
         // Dependent equations go to the eigendecomposition.
         assert!(!few([rows[0], rows[0]], 3).0);
         // A change of the unit of the last unknown changes its value and not its length.

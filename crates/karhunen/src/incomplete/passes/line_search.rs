@@ -117,7 +117,7 @@ impl<T: Lane> WithSimd for DirectionProducts<'_, T> {
 }
 
 impl<T: Lane> DirectionProducts<'_, T> {
-    /// `N` vectors per row; zero stands for any number.
+    /// `N` vectors per row; zero means any number.
     #[inline(always)]
     fn run<S: Simd, const N: usize>(self, simd: S) {
         let Segment { indices, values, weights, .. } = self.segment;

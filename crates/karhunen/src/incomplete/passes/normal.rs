@@ -64,8 +64,8 @@ impl NormalLayout {
     }
 }
 
-/// Normal equations of each line, from its entries or, for a nearly full line, from all rows of the other factor
-/// less those of the missing entries.
+/// Normal equations of each line, from its entries or, for a nearly full line, from all rows of the other factor less
+/// the rows of the missing entries.
 pub(crate) struct NormalProducts<'a, T> {
     lines: &'a EntryLines<T>,
     other: &'a Factor<T>,

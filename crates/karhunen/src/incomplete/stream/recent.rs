@@ -41,8 +41,8 @@ impl Recent {
         Self { room: (ROWS * c).max(LEAST_ROWS), rows: VecDeque::new() }
     }
 
-    /// Samples rows from the distribution of a model, in its units, in place of its training rows. Their scores have exactly its
-    /// variances; the rows cover subsets of the columns in turn.
+    /// Samples rows from the distribution of a model, in its units, instead of its training rows. Their scores have
+    /// exactly its variances; the rows cover subsets of the columns in turn.
     pub(crate) fn of_model(model: &IncompleteModel) -> Self {
         let (parts, c) = (model.parts(), model.n_components());
         let mut recent = Self::new(c);

@@ -1,8 +1,8 @@
 //! Variance explained by components, and the total variance: `docs/missing-values.md`.
 //!
-//! The total is the variance of complete rows under the fit: that along the components over all rows, that of the
-//! row offsets, and the residual variance. Complete data have this variance. With missing values the variance of
-//! the observed entries may be smaller than that along the components, with shares above one.
+//! The total is the variance of complete rows under the fit: along the components over all rows, of the row offsets,
+//! and the residual variance. Complete data have this variance. With missing values the variance of the observed
+//! entries may be smaller than that along the components, with shares above one.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -18,7 +18,7 @@ pub(crate) struct Explained {
     pub(crate) variances: Vec<f64>,
     /// Residual variance, or the noise.
     pub(crate) left: f64,
-    /// Variance of each feature beside that along the components, about the means.
+    /// Variance of each feature without the variance along the components, about the means.
     pub(crate) of_features: Vec<f64>,
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn of_scores(singular_values: &[f64], n: f64) -> Vec<f64> {
     singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
-/// Returns true if a component is inactive: the variance of its mean scores vanishes beside the noise of an entry of
-/// mean weight.
+/// Returns true if a component is inactive: the variance of its mean scores is negligible compared with the noise of an
+/// entry of mean weight.
 pub(crate) fn is_inactive(variance: f64, noise: f64) -> bool {
     /// Largest inactive variance, as a fraction of the noise.
     const INACTIVE: f64 = 1e-12;
@@ -53,8 +53,8 @@ const SUMS: usize = 5;
 /// The variance that a fit leaves to each feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Left {
-    /// Variance of the observed entries less that of their fit. Penalised fits leave more than the variance of the
-    /// residuals, because shrinkage is not explained variance.
+    /// Variance of the observed entries less the variance of their fit. Penalised fits leave more than the variance of
+    /// the residuals, because shrinkage is not explained variance.
     OfPoint,
     /// Mean product of residual and entry: the expected squared residual, because at the optimum the covariance of residual
     /// and posterior mean is the posterior variance of the fit.

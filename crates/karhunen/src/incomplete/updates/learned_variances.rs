@@ -35,15 +35,16 @@ impl Hyperprior {
         if self.strength > 0.0 { self.strength * (ratio.ln() + 1.0 / ratio - 1.0) } else { 0.0 }
     }
 
-    /// Best mean square `t` of the factor whose prior variance is one, `n` values per component, if that of the other
-    /// factor, `p` values, is learned; `squares` is the sum of expected squares of the other at `t = 1`. It is one without
-    /// a hyperprior, and else the positive root of `n b u t^2 + (n squares / 2 + (p - n) b u) t - (n / 2 + b) squares`.
+    /// Best mean square `t` of the factor whose prior variance is one, `n` values per component, if the mean square of
+    /// the other factor, `p` values, is learned; `squares` is the sum of expected squares of the other at `t = 1`. It
+    /// is one without a hyperprior, and else the positive root of
+    /// `n b u t^2 + (n squares / 2 + (p - n) b u) t - (n / 2 + b) squares`.
     pub(crate) fn mean_square(self, (n, p): (f64, f64), squares: f64) -> f64 {
-        let beside = self.strength * self.unit;
-        if beside == 0.0 {
+        let prior = self.strength * self.unit;
+        if prior == 0.0 {
             return 1.0;
         }
-        let (quadratic, linear) = (n * beside, 0.5 * n * squares + (p - n) * beside);
+        let (quadratic, linear) = (n * prior, 0.5 * n * squares + (p - n) * prior);
         let constant = (0.5 * n + self.strength) * squares;
         let root = (linear * linear + 4.0 * quadratic * constant).sqrt();
         let t = if linear >= 0.0 {

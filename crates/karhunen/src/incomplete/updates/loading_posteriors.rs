@@ -44,7 +44,7 @@ impl OfLoadings {
     }
 }
 
-/// Parameters of the posterior of one feature, beside its sums.
+/// Parameters of the posterior of one feature, other than its sums.
 pub(crate) struct LoadingSolver<'a> {
     pub(crate) loadings: LoadingModel,
     pub(crate) layout: Expected,

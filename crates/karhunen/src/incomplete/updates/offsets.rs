@@ -10,7 +10,7 @@ use crate::incomplete::passes::gradient::gradient_pass;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Least variance of the offsets, as a fraction of that of an entry.
+/// Least variance of the offsets, as a fraction of the variance of an entry.
 const LEAST_SHARE: f64 = 1e-6;
 
 /// Variance components of the entries, estimated before the first iteration.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_entry_tell_nothing() {
+    fn rows_of_one_entry_say_nothing() {
         let x = [1.0, f64::NAN, f64::NAN, -1.0];
         let data = Observed::from_dense(&Dense::row_major(&x, 2, 2).unwrap()).unwrap();
         assert_eq!(OffsetVariance::of(&data, &[0.0; 2], 1.0), OffsetVariance { variance: 0.5, rest: 0.5 });

@@ -24,7 +24,7 @@ pub(crate) const LEAST_NOISE: f64 = 1e-9;
 /// Rows of covariances per piece of work.
 const ROWS: usize = 64;
 
-/// The posterior of loadings and means at the end of a fit; that of the scores follows from it.
+/// The posterior of loadings and means at the end of a fit; the posterior of the scores follows from it.
 #[derive(Debug)]
 pub(crate) struct Posterior<T> {
     /// `v_x`.
@@ -108,9 +108,9 @@ impl<T: Lane> Posterior<T> {
         Ok(rotation)
     }
 
-    /// As [`Posterior::rotate`], from means of scores in the factors, which may stand in for those of all rows, their
-    /// expected moments, expected values of the loadings, and the mean weight of the entries. Score covariances are left
-    /// out.
+    /// As [`Posterior::rotate`], from means of scores in the factors, which may stand in for the means of all rows,
+    /// their expected moments, expected values of the loadings, and the mean weight of the entries. Score covariances
+    /// are left out.
     pub(crate) fn rotate_given(
         &self,
         problem: &Objective<'_, T>,
@@ -133,8 +133,8 @@ impl<T: Lane> Posterior<T> {
     }
 
     /// Sorts the principal components by `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, which is returned. Under a fixed
-    /// prior returns the variance of the mean scores, because posterior variances would add that of the prior. `noise` is
-    /// that of an entry of mean weight.
+    /// prior returns the variance of the mean scores, because posterior variances would add the variance of the prior.
+    /// `noise` refers to an entry of mean weight.
     fn explained(
         &self,
         problem: &Objective<'_, T>,

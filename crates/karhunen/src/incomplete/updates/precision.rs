@@ -23,8 +23,8 @@ impl Precision {
     }
 }
 
-/// Writes `(G + P)^-1` of one row, the lower triangle packed by rows, and returns `tr G (G + P)^-1`. `weight` is that of
-/// the entries of the row; the values of `inactive` components are left as they are.
+/// Writes `(G + P)^-1` of one row, the lower triangle packed by rows, and returns `tr G (G + P)^-1`. `weight` belongs
+/// to the entries of the row; the values of `inactive` components are left as they are.
 pub(crate) fn inverse_in<T: Lane>(
     mut g: Upper<'_>,
     weight: f64,

@@ -9,7 +9,7 @@ use pulp::{Simd, WithSimd};
 use crate::incomplete::factors::FactorSide;
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Squared sizes of values, relative to those of means and offsets.
+/// Squared sizes of values, relative to the sizes of means and offsets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sizes {
     loadings: f64,
@@ -19,7 +19,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Loadings and scores share the unit of the data, as after a random start; `deviation` is that of an entry.
+    /// Loadings and scores share the unit of the data, as after a random start; `deviation` refers to an entry.
     pub(crate) fn shared(deviation: f64) -> Self {
         let unit = unit(deviation);
         Self { loadings: 1.0 / unit, scores: 1.0 / unit, unit }

@@ -19,7 +19,7 @@ pub(crate) const BROAD_VARIANCE: f64 = 1e3;
 pub(crate) struct MeanSquares {
     /// `sum w y^2 / sum w`, the unit of variances of scores and means.
     pub(crate) of_entries: f64,
-    /// `sum w y^2 / n`, the unit of the noise variance, which is that of an entry of weight one.
+    /// `sum w y^2 / n`, the unit of the noise variance, which refers to an entry of weight one.
     pub(crate) of_noise: f64,
 }
 
@@ -30,7 +30,7 @@ impl MeanSquares {
         Self { of_entries: of_entries.max(f64::MIN_POSITIVE), of_noise: of_noise.max(f64::MIN_POSITIVE) }
     }
 
-    /// The noise variance of an entry of mean weight, from that of an entry of weight one.
+    /// The noise variance of an entry of mean weight, from the variance of an entry of weight one.
     pub(crate) fn noise_of_entry(self, noise: f64) -> f64 {
         noise * (self.of_entries / self.of_noise)
     }

@@ -53,9 +53,9 @@ impl Rotated {
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
     }
 
-    /// Sets components to zero whose variance vanishes beside the noise of an entry of mean weight, or whose singular value
-    /// beside the first is rounding: the rotation would amplify that rounding, also for new rows. Returns which ones are
-    /// inactive.
+    /// Sets components to zero whose variance is negligible compared with the noise of an entry of mean weight, or
+    /// whose singular value is rounding compared with the first: the rotation would amplify that rounding, also for new
+    /// rows. Returns which ones are inactive.
     pub(crate) fn deactivate(&mut self, samples: f64, noise: f64) -> Vec<bool> {
         let least = least(&self.singular_values);
         let of_means = of_scores(&self.singular_values, samples);
@@ -151,7 +151,7 @@ pub(crate) fn principal<T: Lane>(
     Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
 }
 
-/// The mean of the scores of the rows with entries, to which it sets those of the others.
+/// Returns the mean of the scores of the rows with entries, and sets the scores of the other rows to it.
 fn centre_of<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,

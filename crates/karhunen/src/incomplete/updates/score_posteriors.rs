@@ -28,7 +28,7 @@ pub(crate) fn score_posteriors<T: Lane>(
     // In reused memory, too, the padding between means and moments is zero.
     let workspace =
         workspace.filter(|workspace| workspace.n_rows() == n && workspace.width() == layout.width);
-    let mut expected = workspace.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
+    let mut expected = workspace.unwrap_or_else(|| factors.s.zeros_of_width(layout.width));
     let ones = vec![T::from_f64(1.0); n];
     let [log_det] = moments_pass(
         problem,

@@ -14,8 +14,8 @@ use crate::linalg::simd::Lane;
 const ROWS: usize = 256;
 
 /// Makes the one entry of a feature its mean, where means are fitted without a prior, and its loadings zero. That is the
-/// limit of alternating least squares, in which the share of the loadings falls with every sweep; a new row that holds little
-/// beside the feature would have scores that are as large as those loadings are small.
+/// limit of alternating least squares, in which the share of the loadings falls with every sweep; a new row that holds
+/// little but this feature would have scores that are as large as these loadings are small.
 pub(crate) fn leave_single_entries_to_means<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -36,9 +36,10 @@ pub(crate) fn leave_single_entries_to_means<T: Lane>(
     })
 }
 
-/// Replaces the scores, and offsets, that the entries of their rows do not determine by those of least norm, given principal
-/// components, of which `inactive` ones take no part; returns false if there are none. With fitted means the norm is that
-/// about the mean of the scores, which `principal` then subtracts: `transform` gives the same scores.
+/// Replaces the scores, and offsets, that the entries of their rows do not determine with scores and offsets of least
+/// norm, given principal components, of which `inactive` ones take no part; returns false if there are none. With
+/// fitted means the norm is taken about the mean of the scores, which `principal` then subtracts: `transform` gives the
+/// same scores.
 pub(crate) fn take_least_norm<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -194,7 +195,7 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 struct Sums {
     /// Of the projections on what the entries determine.
     of_projections: Matrix,
-    /// Of the scores, those of least norm about zero among them.
+    /// Of the scores; scores that are not determined have least norm about zero.
     of_scores: Vec<f64>,
     /// True if the scores of any row are not determined.
     any: bool,
@@ -205,8 +206,8 @@ impl Sums {
         self.of_scores.iter_mut().zip(scores).for_each(|(sum, s)| *sum += multiplicity * s);
     }
 
-    /// The mean `m` of the scores that are of least norm about it: those of a row are `s + (I - P) m`, with `s` of least
-    /// norm about zero and `P` the projection, so `sum P m = sum s`. Zero along what no row determines.
+    /// The mean `m` of the scores that are of least norm about it: the scores of a row are `s + (I - P) m`, with `s` of
+    /// least norm about zero and `P` the projection, so `sum P m = sum s`. Zero along what no row determines.
     fn mean(&self) -> Result<Vec<f64>> {
         let mut mean = self.of_scores.clone();
         Range::of(&self.of_projections)?.solve(&mut mean);

@@ -24,8 +24,8 @@ use update::{Between, truncated};
 
 pub(super) use probe::{Errors, PROBE, probe};
 
-/// Fewest rows of an update that is not asked for: of dense rows, whose products are as large as those of the
-/// directions, and of sparse ones, whose products cost little beside those of the directions.
+/// Fewest rows of an update that is not asked for: of dense rows, whose products are as large as the products of the
+/// directions, and of sparse ones, whose products cost little in comparison.
 const FEWEST_ROWS: usize = 64;
 const FEWEST_SPARSE_ROWS: usize = 256;
 /// Fewest directions beyond the components that are not asked for.

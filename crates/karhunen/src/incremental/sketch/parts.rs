@@ -20,7 +20,7 @@ pub(super) trait SketchRows {
     fn gram(&self, exec: &Exec<'_>) -> Result<Matrix>;
     /// `C' C`, shape (p, p).
     fn scatter(&self, exec: &Exec<'_>) -> Result<Matrix>;
-    /// Size of the rounding errors of these products beyond those of their own size.
+    /// Size of the rounding errors of these products beyond the errors of their own size.
     fn rounding(&self) -> f64;
 }
 

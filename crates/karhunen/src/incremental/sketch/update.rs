@@ -154,7 +154,7 @@ fn by_rows(
     orthonormal(rotated, squares, cut_off, &exec.part(0.9, 1.0))
 }
 
-/// Makes directions orthonormal that are so up to rounding. Those of variances of rounding errors are not.
+/// Makes directions orthonormal that are so up to rounding. Directions whose variances are rounding errors are not.
 fn orthonormal(mut vectors: Matrix, squares: Vec<f64>, cut_off: f64, exec: &Exec<'_>) -> Result<Kept> {
     /// Seed of columns that replace dependent ones, which have no variance.
     const SEED: u64 = 0;

@@ -46,7 +46,7 @@ pub(super) fn select<T: Scalar>(
     variances.truncate(rows.n.saturating_sub(1).max(1));
     let k = variances.len();
     let scale = match &rule.pca.scale {
-        // Random values have other ranges and means than those of the columns.
+        // Random values have other ranges and means than the columns.
         Scaling::Range | Scaling::Binomial => Scaling::Given(model.scale().to_vec()),
         scale => scale.clone(),
     };
@@ -64,7 +64,7 @@ pub(super) fn select<T: Scalar>(
     compared(rule, variances, &of_tables)
 }
 
-/// The variances of all random tables, shape (n_draws, k): `fit` writes those of one.
+/// The variances of all random tables, shape (n_draws, k): `fit` writes the variances of one table.
 pub(super) fn variances_of_tables(
     rule: &Parallel,
     k: usize,
@@ -78,7 +78,7 @@ pub(super) fn variances_of_tables(
     Ok(variances)
 }
 
-/// Compares variances of the data with those of the random tables, shape (n_draws, k).
+/// Compares variances of the data with the variances of the random tables, shape (n_draws, k).
 pub(super) fn compared(rule: &Parallel, variances: Vec<f64>, of_tables: &Matrix) -> Result<Selection> {
     let k = variances.len();
     let of_component = |c: usize| (0..rule.n_draws).map(|draw| of_tables[(draw, c)]).collect();

@@ -145,7 +145,7 @@ impl<'a> Fit<'a> {
         Ok(Self { pca, features })
     }
 
-    /// Writes the variances along the components of a table, with the noise, as those of complete data have it.
+    /// Writes the variances along the components of a table, with the noise, as in complete data.
     fn variances(
         &self,
         table: &Matrix,

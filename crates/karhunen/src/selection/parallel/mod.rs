@@ -1,4 +1,4 @@
-//! Parallel analysis: the variances of the data beside those of random data.
+//! Parallel analysis: the variances of the data compared with the variances of random data.
 
 mod complete;
 mod incomplete;
@@ -38,10 +38,10 @@ impl Parallel {
     /// Random tables have the pattern of missing entries of the data; the observed values of every column are permuted
     /// among its observed entries, or replaced by normal ones. Data and tables are fitted by probabilistic PCA
     /// ([`crate::incomplete::Method::Ppca`]), which weighs rows by what they say; least squares would follow the noise
-    /// of rows with few entries, by ten times its variance at 10% missing. Variances are those along the components
-    /// plus the noise, so those of a complete table agree with PCA to the tolerance of the iterations.
+    /// of rows with few entries, by ten times its variance at 10% missing. Variances are taken along the components and
+    /// include the noise, so for a complete table they agree with PCA to the tolerance of the iterations.
     ///
-    /// The largest number to choose is 10 if that of `pca` is left open, and at most one less than the number of
+    /// The largest number to choose is 10 if `pca` leaves it open, and at most one less than the number of
     /// columns, because the noise has a direction of its own. Columns are not divided by
     /// their ranges or by binomial deviations. Memory: a copy of the data, and a table and its entries for each thread.
     ///

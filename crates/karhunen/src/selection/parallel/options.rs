@@ -46,7 +46,7 @@ impl Default for Level {
 /// Horn (1965), doi:10.1007/BF02289447; quantiles by Glorfeld (1995), doi:10.1177/0013164495055003002; permutation by
 /// Buja & Eyuboglu (1992), doi:10.1207/s15327906mbr2704_2.
 ///
-/// Random data have the whole variance in noise. Beside very strong components the rule therefore misses weak ones.
+/// Random data have the whole variance in noise. With very strong components the rule therefore misses weak ones.
 ///
 /// **Weighted rows.** The null hypothesis is that columns are independent of one another and of the weights. Importance and
 /// population weights stay with the rows of every draw. Under frequency weights a draw has as many rows as their sum,
@@ -79,7 +79,8 @@ pub struct Parallel {
     pub level: Level,
     /// Number of random tables, at least 1.
     pub n_draws: usize,
-    /// The number of observations that the rows are worth, which random tables have as rows; that of the weights if `None`.
+    /// The number of observations that the rows are worth, which random tables have as rows; given by the weights if
+    /// `None`.
     pub n_observations: Option<f64>,
     /// Seed of the random tables.
     pub seed: u64,

@@ -167,7 +167,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The observed values of every column in random order; the pattern of missing entries is that of the rows.
+    /// The observed values of every column in random order; the rows keep their pattern of missing entries.
     fn permutation(&self, values: &Matrix, mut generator: Generator) -> Result<Matrix> {
         let (n, p) = (self.rows.n, values.n_cols());
         let mut table = Matrix::try_zeros("a random table", n, p)?;

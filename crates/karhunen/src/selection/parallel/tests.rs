@@ -95,7 +95,7 @@ fn a_constant_factor_of_importance_weights_changes_nothing() {
 }
 
 #[test]
-fn quantiles_are_those_of_r() {
+fn quantiles_match_r() {
     let numbers = vec![3.0, 1.0, 2.0, 10.0];
     assert_eq!(Level::Mean.of(numbers.clone()), 4.0);
     // quantile(c(3, 1, 2, 10), c(0.5, 0.95))
@@ -180,7 +180,7 @@ fn one_missing_entry_changes_little() {
 }
 
 #[test]
-fn weights_of_rows_with_missing_values_are_those_of_repeated_rows() {
+fn weights_of_rows_with_missing_values_count_as_repeated_rows() {
     let x = with_missing(&planted(60, 6, 1, 9), 0.1, 4);
     let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 3)).collect();
     let repeated: Vec<usize> = (0..60).flat_map(|i| vec![i; i % 3]).collect();

@@ -186,7 +186,7 @@ fn other_data_and_options_are_refused() {
     let other = IncompletePca { seed: 7, ..em.clone() };
     assert_eq!(
         error(&other, &data, first).to_string(),
-        "the checkpoint was made with seed = 0, now there is seed = 7; resume with the same, or fit anew"
+        "the checkpoint was made with seed = 0, now there is seed = 7; resume with the same, or fit again"
     );
     let mut values = table.with_nan();
     let at = values.iter().position(|x| !x.is_nan()).unwrap();

@@ -27,7 +27,7 @@ fn the_planted_rank_is_found() {
 }
 
 #[test]
-fn fold_errors_equal_those_of_fits_without_the_fold() {
+fn fold_errors_match_fits_without_the_fold() {
     let (data, n_folds) = (data(), 3);
     let ridge = [5.0, 0.5].map(Regularization::Ridge);
     let grid = CrossValidation {
@@ -54,10 +54,10 @@ fn fold_errors_equal_those_of_fits_without_the_fold() {
     let order = in_random_order(&data, 3, "folds");
     let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
-        let aside = &order[first(fold)..first(fold + 1)];
-        let kept = hold_out(&data, aside);
+        let held_out = &order[first(fold)..first(fold + 1)];
+        let kept = hold_out(&data, held_out);
         for choice in table.choices() {
-            let rmse = rmse_of(&choice.options(&pca).fit(&kept).unwrap(), aside);
+            let rmse = rmse_of(&choice.options(&pca).fit(&kept).unwrap(), held_out);
             assert!((rmse - choice.errors[fold]).abs() < 1e-12, "{rmse} {}", choice.errors[fold]);
         }
     }
@@ -100,12 +100,12 @@ fn invalid_folds_and_grids_are_refused() {
     let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 3, 3).unwrap()).unwrap();
     assert_eq!(
         run(&CrossValidation::default(), &diagonal),
-        "n_folds = 5 is more than the 0 entries that can be set aside (of 3 observed, 3 are alone in their row or column); \
-         cross-validation needs two such entries"
+        "n_folds = 5 is more than the 0 entries that can be held out (of 3 observed, 3 are alone in their \
+         row or column); cross-validation needs two such entries"
     );
     let n = data().n_observed();
     for n_folds in [n + 1, 1 << 32, i64::MAX as usize, usize::MAX] {
-        let rule = format!("n_folds = {n_folds} is more than the {n} entries that can be set aside; ");
+        let rule = format!("n_folds = {n_folds} is more than the {n} entries that can be held out; ");
         let message = run(&CrossValidation { n_folds, ..grid() }, &data());
         assert!(
             message.starts_with(&rule) && message.ends_with(&format!("ask for at most {n}")),
@@ -129,14 +129,14 @@ fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
     let table = grid.run(&pca, &kept, &Run::default()).unwrap();
     let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
-        let aside = &order[first(fold)..first(fold + 1)];
-        assert!(aside.len().abs_diff(kept.n_observed() / n_folds) <= 1);
+        let held_out = &order[first(fold)..first(fold + 1)];
+        assert!(held_out.len().abs_diff(kept.n_observed() / n_folds) <= 1);
         // The fit of the other folds holds out entries for itself.
-        let model = table.best().options(&pca).fit(&hold_out(&kept, aside)).unwrap();
+        let model = table.best().options(&pca).fit(&hold_out(&kept, held_out)).unwrap();
         assert!(model.convergence().held_out_rmse.is_some());
-        assert!((rmse_of(&model, aside) - table.best().errors[fold]).abs() < 1e-12);
+        assert!((rmse_of(&model, held_out) - table.best().errors[fold]).abs() < 1e-12);
         // Each fold is spread over the table: means of rows have a standard error of 43 / sqrt(630) = 1.7.
-        let mean = aside.iter().map(|entry| entry.0 as f64).sum::<f64>() / aside.len() as f64;
+        let mean = held_out.iter().map(|entry| entry.0 as f64).sum::<f64>() / held_out.len() as f64;
         assert!((mean - 74.5).abs() < 7.0, "{mean}");
     }
     assert_eq!(entries(&kept).len(), order.len());

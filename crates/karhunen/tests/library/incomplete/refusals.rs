@@ -61,7 +61,7 @@ fn options_without_use_are_refused() {
     refused(IncompletePca { regularization: weighted, ..of(Method::Soft) }, "shrinks all rows alike");
     for method in [Method::Map, Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         for regularization in [ridge, none] {
-            refused(IncompletePca { regularization, ..of(method) }, "in place of penalties");
+            refused(IncompletePca { regularization, ..of(method) }, "instead of penalties");
         }
     }
     let path = Some(Regularization::Path);
@@ -69,7 +69,7 @@ fn options_without_use_are_refused() {
     refused(IncompletePca { regularization: path, ..of(Method::Als) }, "give `early_stopping`");
     let judged = |method| IncompletePca { regularization: path, early_stopping, ..of(method) };
     refused(judged(Method::Em), "have no penalties");
-    refused(judged(Method::VbFull), "in place of penalties");
+    refused(judged(Method::VbFull), "instead of penalties");
     refused(IncompletePca { n_starts: Some(2), ..judged(Method::Als) }, "one random start");
     refused(IncompletePca { refit: true, ..of(Method::Em) }, "all entries were fitted");
     for method in [Method::Map, Method::Vb, Method::Auto, Method::Online] {

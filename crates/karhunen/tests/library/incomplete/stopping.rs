@@ -26,9 +26,9 @@ fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
         assert!(kept <= lowest * (1.0 + 2e-5), "{}: {kept}, but {lowest} was seen", method.name());
         let last = convergence.trace.iter().rev().find_map(|e| e.held_out_rmse).unwrap();
         assert!(last > kept, "{}", method.name());
-        // The reported error is that of the model.
-        let aside = in_random_order(&data, 4, "early-stopping");
-        let again = rmse_of(&model, &aside[..(0.05 * data.n_observed() as f64).round() as usize]);
+        // The reported error is the error of the model.
+        let held_out = in_random_order(&data, 4, "early-stopping");
+        let again = rmse_of(&model, &held_out[..(0.05 * data.n_observed() as f64).round() as usize]);
         let reported = convergence.held_out_rmse.unwrap();
         assert!((again - reported).abs() < 1e-10, "{}: {again} {reported}", method.name());
     }
@@ -37,9 +37,9 @@ fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
 #[test]
 fn a_split_leaves_an_entry_in_every_row_and_column() {
     let data = observed(&Incomplete::planted(50, 20, &[1.0], 0.5, 0.8, 2));
-    let (kept, aside) = data.split(0.9, 0).unwrap();
-    assert_eq!(kept.n_observed() + aside.n_observed(), data.n_observed());
-    assert!(aside.n_observed() > data.n_observed() / 2);
+    let (kept, held_out) = data.split(0.9, 0).unwrap();
+    assert_eq!(kept.n_observed() + held_out.n_observed(), data.n_observed());
+    assert!(held_out.n_observed() > data.n_observed() / 2);
     for row in 0..50 {
         assert_eq!(kept.n_observed_in_row(row) == 0, data.n_observed_in_row(row) == 0);
     }
@@ -51,12 +51,12 @@ fn a_split_leaves_an_entry_in_every_row_and_column() {
 #[test]
 fn a_split_holds_out_the_requested_share_of_the_entries() {
     let data = observed(&Incomplete::planted(100, 50, &[1.0], 0.5, 0.3, 2));
-    let aside = |data: &Observed<f64>, share, seed| data.split(share, seed).unwrap().1.n_observed();
+    let held_out = |data: &Observed<f64>, share, seed| data.split(share, seed).unwrap().1.n_observed();
     let n = data.n_observed();
     let of = |share: f64, n: usize| (share * n as f64).round() as usize;
     for share in [0.001, 0.02, 0.1, 0.5] {
         for seed in [0, 1, u64::MAX] {
-            assert_eq!(aside(&data, share, seed), of(share, n));
+            assert_eq!(held_out(&data, share, seed), of(share, n));
             // A second split with the same seed, of the kept entries.
             let (kept, first) = data.split(share, seed).unwrap();
             let (_, second) = kept.split(share, seed).unwrap();
@@ -123,18 +123,18 @@ fn shares_that_hold_out_nothing_are_refused() {
         let pca = IncompletePca { method, regularization, early_stopping, refit, ..IncompletePca::new(1) };
         pca.fit(data).map(|_| ()).unwrap_err().to_string()
     };
-    let few = "early_stopping = 0.02 sets none of the 12 observed entries aside: 0.02 of them is 0.24, less than half an \
-               entry; ask for at least 4.17e-2 of them";
-    let alone = "early_stopping = 0.5 sets none of the 4 observed entries aside: each is alone in its row or column, which \
-                 would have none left; give more entries, or set none aside";
+    let few = "early_stopping = 0.02 holds out none of the 12 observed entries: 0.02 of them is 0.24, less \
+               than half an entry; ask for at least 4.17e-2 of them";
+    let alone = "early_stopping = 0.5 holds out none of the 4 observed entries: each is alone in its row or \
+                 column, which would have none left; give more entries, or hold none out";
     for (regularization, refit) in [(None, false), (None, true), (Some(Regularization::Path), true)] {
         assert_eq!(fit(&small, 0.02, regularization, refit), few);
         assert_eq!(fit(&diagonal, 0.5, regularization, refit), alone);
     }
     assert_eq!(
         small.split(0.01, 0).unwrap_err().to_string(),
-        "share = 0.01 sets none of the 12 observed entries aside: 0.01 of them is 0.12, less than half an entry; ask for at \
-         least 4.17e-2 of them"
+        "share = 0.01 holds out none of the 12 observed entries: 0.01 of them is 0.12, less than half an entry; \
+         ask for at least 4.17e-2 of them"
     );
     for share in [0.0, 1.0, -0.5, 2.0, f64::NAN] {
         let error = small.split(share, 0).unwrap_err();
@@ -215,10 +215,10 @@ fn an_observer_receives_every_iteration() {
         let pca = IncompletePca { method, n_starts: Some(2), early_stopping, ..IncompletePca::new(3) };
         let diary = Diary::default();
         let model = pca.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
-        let told = diary.0.into_inner().unwrap();
+        let reports = diary.0.into_inner().unwrap();
         let trace = &model.convergence().trace;
         let same = |start: usize| {
-            let of_start: Vec<_> = told.iter().filter(|at| at.start == start).collect();
+            let of_start: Vec<_> = reports.iter().filter(|at| at.start == start).collect();
             let iterations = trace.iter().filter(|entry| entry.iteration > 0);
             of_start.len() == iterations.clone().count()
                 && of_start.iter().zip(iterations).enumerate().all(|(i, (at, entry))| {
@@ -228,8 +228,8 @@ fn an_observer_receives_every_iteration() {
                 })
         };
         assert!(same(0) || same(1), "{}", method.name());
-        assert!(told.windows(2).all(|pair| pair[0].elapsed <= pair[1].elapsed));
-        assert_eq!(told.iter().all(|at| at.held_out_rmse.is_some()), early_stopping.is_some());
+        assert!(reports.windows(2).all(|pair| pair[0].elapsed <= pair[1].elapsed));
+        assert_eq!(reports.iter().all(|at| at.held_out_rmse.is_some()), early_stopping.is_some());
     }
 }
 
@@ -239,14 +239,14 @@ fn the_remaining_time_is_estimated() {
     let diary = Diary::default();
     let em = IncompletePca { method: Method::Em, tol: 1e-13, n_starts: Some(1), ..IncompletePca::new(3) };
     em.fit_with(&data, &FitContext::default(), &Run::observed(&diary)).unwrap();
-    let told = diary.0.into_inner().unwrap();
-    let (n, half) = (told.len(), told[told.len() / 2]);
-    assert!(n > 20 && told[0].remaining.is_none());
+    let reports = diary.0.into_inner().unwrap();
+    let (n, half) = (reports.len(), reports[reports.len() / 2]);
+    assert!(n > 20 && reports[0].remaining.is_none());
     // Measured in iterations, independent of the load of the machine.
     let each = half.elapsed.as_secs_f64() / (n / 2) as f64;
     let foreseen = half.remaining.unwrap().as_secs_f64() / each;
     assert!((0.2..5.0).contains(&(foreseen / (n / 2) as f64)), "{foreseen} of {n}");
-    assert_eq!(told[n - 1].remaining, Some(Duration::ZERO));
+    assert_eq!(reports[n - 1].remaining, Some(Duration::ZERO));
 }
 
 /// Cancels a fit after an iteration.
@@ -372,8 +372,8 @@ fn a_path_ends_after_two_rises_and_keeps_the_best_penalty() {
         assert_eq!(best, errors.len() - 3, "{}: {errors:?}", method.name());
         assert_eq!(convergence.held_out_rmse, Some(errors[best]));
         // Each path step ends like a fit with that penalty alone.
-        let aside = in_random_order(&data, 0, "early-stopping");
-        let kept = hold_out(&data, &aside[..(0.1 * data.n_observed() as f64).round() as usize]);
+        let held_out = in_random_order(&data, 0, "early-stopping");
+        let kept = hold_out(&data, &held_out[..(0.1 * data.n_observed() as f64).round() as usize]);
         let method = if method == Method::Auto { Method::Ridge } else { method };
         let regularization = Some(Regularization::Ridge(lambdas[best]));
         let alone = IncompletePca { method, regularization, tol: 1e-9, ..IncompletePca::new(8) };
