@@ -94,9 +94,9 @@ impl Clock {
     fn now(&self) -> f64 {
         // The system updates the figure when the thread yields; otherwise it lags by milliseconds.
         std::thread::yield_now();
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        let nanoseconds = told.as_deref().and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
-        nanoseconds.map_or_else(|| self.start.elapsed().as_secs_f64(), |told| told * 1e-9)
+        let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+        let nanoseconds = schedstat.as_deref().and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+        nanoseconds.map_or_else(|| self.start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
     }
 }
 
@@ -241,8 +241,8 @@ fn table(test: bool) -> (Vec<Shape>, Vec<NComponents>) {
 
 /// The name of the processor, if the system reports it.
 fn processor() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = told.lines().find_map(|line| line.strip_prefix("model name"));
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
     line.map_or("unknown processor", |line| line.trim_start_matches([' ', '\t', ':'])).to_owned()
 }
 

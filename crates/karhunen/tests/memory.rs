@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Largest ratio of the estimate to the memory taken, beside buffers of a fixed size for each of two threads.
+/// Largest ratio of the estimate to the memory taken, apart from buffers of a fixed size for each of two threads.
 const FACTOR: f64 = 3.0;
 const BUFFERS: f64 = 48e6;
 

@@ -47,11 +47,11 @@ fn import_cycles_are_small() {
 /// A module: its path from the root of the crate.
 pub(super) type Module = Vec<String>;
 
-fn module_of(file: &Path, beside_library: bool) -> Module {
+fn module_of(file: &Path, has_library: bool) -> Module {
     let mut names: Module =
         file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    // A program beside its library is a module of its own.
-    let is_root = |name: &str| name == "mod" || name == "lib" || (name == "main" && !beside_library);
+    // A program next to its library is a module of its own.
+    let is_root = |name: &str| name == "mod" || name == "lib" || (name == "main" && !has_library);
     if names.last().is_some_and(|last| is_root(last)) {
         names.pop();
     }
@@ -70,10 +70,10 @@ impl Graph {
         let mut files = Vec::new();
         rust_files(&src, &mut files);
         assert!(files.len() > 2, "only {} files under {}", files.len(), src.display());
-        let beside_library = src.join("lib.rs").exists();
+        let has_library = src.join("lib.rs").exists();
         let texts = files.iter().map(|file| {
             let text = fs::read_to_string(file).expect("a source file can be read");
-            (module_of(file.strip_prefix(&src).expect("it lies under src"), beside_library), text)
+            (module_of(file.strip_prefix(&src).expect("it lies under src"), has_library), text)
         });
         let texts: BTreeMap<Module, String> = texts.collect();
         assert_eq!(texts.len(), files.len(), "{folder}: two files are one module");

@@ -171,7 +171,7 @@ fn check(path: &Path, text: &str) -> Vec<String> {
             continue;
         }
         match layer_of(&name) {
-            None => messages.insert(format!("names `crate::{name}`, which is no module of LAYERS")),
+            None => messages.insert(format!("names `crate::{name}`, which is not a module of LAYERS")),
             Some(other) if other >= layer => {
                 messages.insert(format!("layer {layer} imports `{name}` of layer {other}"))
             }
@@ -341,7 +341,7 @@ mod checker {
         );
         assert_eq!(
             messages("pca/mod.rs", "use crate::Matrix;"),
-            ["pca/mod.rs: names `crate::Matrix`, which is no module of LAYERS"]
+            ["pca/mod.rs: names `crate::Matrix`, which is not a module of LAYERS"]
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::cycles::{Graph, Module};
 
-/// Large modules, or crates, with their files and folders, lowest first; those of one line do not import one another.
+/// Large modules, or crates, with their files and folders, lowest first; modules of one line do not import one another.
 const SHELVES: [(&str, &str, &[&[&str]]); 2] = [
     (
         "../karhunen-linalg/src",
@@ -77,10 +77,10 @@ fn upward(graph: &Graph, folder: &str, shelves: &[&[&str]]) -> Vec<String> {
 #[test]
 fn upward_imports_are_found() {
     let graph = |files: &[(&str, &str)]| Graph::of_texts(files);
-    let shelves: &[&[&str]] = &[&["low", "beside"], &["high"]];
+    let shelves: &[&[&str]] = &[&["low", "next"], &["high"]];
     let good = graph(&[
         ("folder/low.rs", "struct A;"),
-        ("folder/beside.rs", "struct B;"),
+        ("folder/next.rs", "struct B;"),
         ("folder/high/a.rs", "use crate::folder::low::A; use super::b::C;"),
         ("folder/high/b.rs", "use crate::elsewhere::D;"),
         ("elsewhere.rs", "use crate::folder::high::a::E;"),
@@ -88,7 +88,7 @@ fn upward_imports_are_found() {
     assert!(upward(&good, "folder", shelves).is_empty());
     let bad = graph(&[
         ("folder/low.rs", "use crate::folder::high::F;"),
-        ("folder/beside.rs", "use super::low::A;"),
+        ("folder/next.rs", "use super::low::A;"),
         ("folder/high.rs", "struct F;"),
         ("folder/attic.rs", "use crate::folder::low::A;"),
     ]);
@@ -96,7 +96,7 @@ fn upward_imports_are_found() {
         upward(&bad, "folder", shelves),
         [
             "folder::attic stands on no shelf",
-            "folder::beside imports folder::low",
+            "folder::next imports folder::low",
             "folder::low imports folder::high"
         ]
     );

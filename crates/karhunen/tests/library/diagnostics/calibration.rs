@@ -26,7 +26,7 @@ fn one_if(condition: bool) -> f64 {
 }
 
 /// Shares of normal rows within limits of level 95%: of new rows T² and the errors by the spectrum and by the rows of
-/// the fit, of each the limit of Box and that of Jackson and Mudholkar; and the same of the rows of the fit.
+/// the fit, by the limit of Box and by the limit of Jackson and Mudholkar; and the same of the rows of the fit.
 struct Within {
     new: [f64; 5],
     fitted: [f64; 3],
@@ -136,7 +136,7 @@ fn limits_of_t2_of_few_rows() {
 }
 
 /// Squared prediction errors of new rows under fits of few rows: by the errors of fitted rows 6 to 67% are beyond the limit
-/// of level 95%, and 1.5 to 42% beyond that of level 99%.
+/// of level 95%, and 1.5 to 42% beyond the limit of level 99%.
 #[test]
 fn limits_of_spe_of_few_rows() {
     for (shape, scale, repetitions) in [
@@ -414,8 +414,8 @@ fn limits_of_t2_of_a_stream_that_forgets() {
 }
 
 /// Descriptions of a component: of twenty unrelated variables none is found in 95% of the cases by Holm's correction
-/// and by that of the false discovery rate; of fifteen beside five related ones, the mean share of false findings is 5%
-/// of 15 / 20.
+/// and by the correction of the false discovery rate; of fifteen next to five related ones, the mean share of false
+/// findings is 5% of 15 / 20.
 #[test]
 fn corrections_of_descriptions() {
     let (n, p, repetitions) = (50, 20, 1500);
@@ -446,7 +446,7 @@ fn variance(c: usize) -> f64 {
     DEVIATIONS[c].powi(2)
 }
 
-/// North's standard errors, which are those of normal data.
+/// North's standard errors, which hold for normal data.
 #[test]
 fn standard_errors_of_variances() {
     let (n, repetitions) = (400, 1500);
@@ -623,7 +623,7 @@ fn series((n, p): (usize, usize), last: f64, seed: u64) -> Table {
     rows
 }
 
-/// The number of independent rows whose variances are as certain as those of such a series.
+/// The number of independent rows whose variances are as certain as in such a series.
 fn worth(n: usize, last: f64) -> f64 {
     n as f64 * (1.0 - last * last) / (1.0 + last * last)
 }

@@ -99,10 +99,10 @@ fn complete_rows_have_the_distances_of_pca() {
     }
 }
 
-/// `x' (V S V' + v I)^-1 x` of the observed entries is T² and the error over the noise variance; the error is that of the
-/// nearest point of the plane.
+/// `x' (V S V' + v I)^-1 x` of the observed entries is T² and the error over the noise variance; the error refers to
+/// the nearest point of the plane.
 #[test]
-fn distances_add_up_to_that_of_the_density() {
+fn distances_add_up_to_the_distance_of_the_density() {
     let x = rows(21, 300, 0.3);
     let model = fit(Method::Ppca, &x);
     let found = incomplete_samples(&model, &observed(&x), &Run::default()).unwrap();

@@ -48,7 +48,7 @@ fn refitted(rows: &Table, i: usize, k: usize, options: &Options<'_>) -> [f64; 2]
 
 /// All variances are known: few columns, or few rows.
 #[test]
-fn errors_are_those_of_refits() {
+fn errors_match_refits() {
     let columns = [1.0, 2.0, 0.5, 1.0, 3.0, 0.25];
     let counts: Vec<f64> = integer_weights(12, 4, 5).iter().map(|w| f64::from(*w)).collect();
     let parts: Vec<f64> = uniform_weights(12, 6).iter().map(|w| w + 0.2).collect();
@@ -92,7 +92,7 @@ fn errors_are_those_of_refits() {
 
 /// Small tables whose columns are divided by their deviations are fitted without each row.
 #[test]
-fn distances_in_units_of_the_other_rows_are_those_of_refits() {
+fn distances_in_units_of_the_other_rows_match_refits() {
     let rows = rows(30, 7, 12);
     let counts: Vec<f64> = integer_weights(30, 4, 5).iter().map(|w| f64::from(*w)).collect();
     for center in [true, false] {
@@ -128,10 +128,10 @@ fn distances_in_units_of_the_other_rows_are_those_of_refits() {
     }
 }
 
-/// Variances beyond the `2 k + 10` leading ones are known by their mean; the axes of scaled columns are those of all rows;
-/// many rows have the errors of their leverage.
+/// Variances beyond the `2 k + 10` leading ones are known by their mean; the axes of scaled columns are taken from all
+/// rows; many rows have the errors of their leverage.
 #[test]
-fn errors_are_near_those_of_refits() {
+fn errors_are_near_refits() {
     for (n, p, k, scale, each, in_sum) in [
         (25, 60, 1, false, 0.02, 0.003),
         (30, 7, 2, true, 1e-9, 1e-9),
@@ -169,7 +169,7 @@ fn rows_that_were_not_fitted_keep_their_errors() {
     assert!(error.to_string().contains("the distances"), "{error}");
 }
 
-/// Limits for new rows that a model keeps are those of its rows, and no model of fewer components has them.
+/// Limits for new rows that a model keeps are computed from its rows, and no model of fewer components has them.
 #[test]
 fn models_keep_limits_for_new_rows() {
     let rows = rows(40, 9, 7);

@@ -29,7 +29,7 @@ fn run(options: &Bootstrap, rows: &Table, weights: &Weights<'_>) -> Intervals {
 }
 
 #[test]
-fn standard_errors_are_those_of_normal_data() {
+fn standard_errors_match_normal_data() {
     let n = 2000;
     let found = run(&bootstrap(2, 600), &table(n, 3), &Weights::default());
     for c in 0..2 {
@@ -147,7 +147,7 @@ fn jackknife_of(k: usize) -> Jackknife {
 
 /// Tukey's formulas, from fits to tables without each row.
 #[test]
-fn the_jackknife_is_that_of_fits_without_each_row() {
+fn the_jackknife_matches_fits_without_each_row() {
     let rows = table(25, 4);
     let found = jackknife(&jackknife_of(2), &rows, &Weights::default());
     let fit = |rows: &Table| {
@@ -197,7 +197,7 @@ fn the_jackknife_is_that_of_fits_without_each_row() {
 }
 
 #[test]
-fn the_jackknife_of_frequency_weights_is_that_of_the_repeated_rows() {
+fn the_jackknife_of_frequency_weights_matches_repeated_rows() {
     let rows = table(30, 8);
     let counts: Vec<u32> = (0..30).map(|i| i % 4).collect();
     let samples: Vec<f64> = counts.iter().map(|count| f64::from(*count)).collect();
@@ -283,7 +283,7 @@ fn all_components_of_few_rows_have_a_jackknife() {
 }
 
 #[test]
-fn kept_draws_are_those_of_the_errors_and_project_rows() {
+fn kept_draws_give_the_errors_and_project_rows() {
     let rows = table(30, 6);
     let wide: Table = rows.iter().map(|row| [&row[..], &[0.0; 50]].concat()).collect();
     for (rows, alignment) in
@@ -324,7 +324,7 @@ fn kept_draws_are_those_of_the_errors_and_project_rows() {
                     assert!((scores[(draw, 2 * i + c)] - expected).abs() < 1e-9);
                 }
             } else {
-                // A rotation keeps the lengths of rows within the plane, near those of the data.
+                // A rotation keeps the lengths of rows within the plane, near the lengths in the data.
                 let length = scores[(draw, 0)].hypot(scores[(draw, 1)]);
                 assert!(length <= crate::diagnostics::dot(&centred(0), &centred(0)).sqrt() * (1.0 + 1e-12));
             }

@@ -10,7 +10,7 @@ use karhunen::selection::{Spectrum, kaiser, of_spectrum};
 use karhunen::{Error, Matrix, NComponents, Run, Weighting};
 use serde_json::Value;
 
-/// FactoMineR and the library differ by rounding errors of two decompositions, and by those of 15 printed digits.
+/// FactoMineR and the library differ by rounding errors of two decompositions and of 15 printed digits.
 const AGREEMENT: f64 = 1e-10;
 
 fn golden() -> Value {
@@ -68,7 +68,7 @@ fn assert_numbers(what: &str, found: &[f64], expected: &Value) {
     }
 }
 
-/// The signs of the components, by which those of the golden file are multiplied.
+/// The signs of the components, by which the components of the golden file are multiplied.
 fn signs(found: &Matrix, expected: &Value) -> Vec<f64> {
     let rows: Vec<Vec<f64>> = expected.as_array().unwrap().iter().map(numbers).collect();
     let sum = |c: usize| (0..rows.len()).map(|i| found[(i, c)] * rows[i][c]).sum::<f64>();
@@ -87,7 +87,7 @@ fn assert_rows(what: &str, found: &Matrix, expected: &Value, signs: Option<&[f64
 }
 
 #[test]
-fn mca_of_weighted_cells_is_that_of_factominer() {
+fn mca_of_weighted_cells_matches_factominer() {
     let golden = golden();
     let (columns, counts) = (titanic(&golden), numbers(&golden["titanic"]["counts"]));
     let expected = &golden["titanic"]["weighted"];
@@ -133,7 +133,7 @@ fn missing_values_are_a_category() {
 }
 
 #[test]
-fn famd_is_that_of_factominer_weighted_or_not() {
+fn famd_matches_factominer_weighted_or_not() {
     let golden = golden();
     let columns = cars(&golden);
     let weights = numbers(&golden["mtcars"]["weights"]);
@@ -161,7 +161,7 @@ fn famd_is_that_of_factominer_weighted_or_not() {
 }
 
 #[test]
-fn supplementary_rows_are_those_of_factominer() {
+fn supplementary_rows_match_factominer() {
     let golden = golden();
     let (columns, expected) = (cars(&golden), &golden["mtcars"]["supplementary"]);
     let of_fit = |row: usize| row != 0 && row != 4;
@@ -186,7 +186,7 @@ fn supplementary_rows_are_those_of_factominer() {
 }
 
 #[test]
-fn corrections_are_those_of_prince() {
+fn corrections_match_prince() {
     let golden = golden();
     let (columns, counts) = (titanic(&golden), numbers(&golden["titanic"]["counts"]));
     let model = fit(Analysis::Mca, &columns, Some(&counts));
@@ -357,7 +357,7 @@ fn numbers_far_from_zero_keep_their_digits() {
 }
 
 #[test]
-fn squared_cosines_of_many_categories_are_those_of_the_definition() {
+fn squared_cosines_of_many_categories_match_the_definition() {
     // So many that their means do not fit into one pass.
     const N: usize = 2400;
     const CATEGORIES: usize = 1100;

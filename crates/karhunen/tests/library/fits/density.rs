@@ -90,8 +90,8 @@ fn without_noise_the_density_is_that_within_the_span_of_the_components() {
                 let found = likelihoods(&model, &rows);
                 assert_close("singular", &found, &density(&model, &rows, 3), within(1e3));
                 assert!(model.precision().is_err());
-                let beside = gaussian(2, 9, 8);
-                assert_eq!(likelihoods(&model, &beside), [f64::NEG_INFINITY; 2], "{solver:?}");
+                let outside = gaussian(2, 9, 8);
+                assert_eq!(likelihoods(&model, &outside), [f64::NEG_INFINITY; 2], "{solver:?}");
             }
             // As many components as columns: an ordinary density.
             let model = fit(&narrow, &Pca { solver, scale: scale.into(), tol: Some(1e-13), ..Pca::new(2) });

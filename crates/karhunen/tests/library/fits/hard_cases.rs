@@ -72,7 +72,7 @@ fn svd_keeps_variances_of_1e_16_of_the_largest() {
     }
 }
 
-/// Rows about a rounded mean have a direction of its rounding error, which is no component.
+/// Rows about a rounded mean have a direction of its rounding error, which is not a component.
 #[test]
 fn svd_has_no_component_of_the_rounding_of_the_mean() {
     for (n, p) in [(20, 60), (30, 30), (3, 4)] {
@@ -445,9 +445,9 @@ fn a_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
                     let expected = &problem.oracle.explained_variance[..3];
                     let mut pairs = model.explained_variance().iter().zip(expected);
                     let right = pairs.all(|(a, b)| (a / b - 1.0).abs() < 1e-3);
-                    let told = model.convergence().n_converged < 3;
+                    let reported = model.convergence().n_converged < 3;
                     let found = model.explained_variance();
-                    assert!(right || told, "{n} x {p} {far} {layout:?} {solver:?}: {found:?}");
+                    assert!(right || reported, "{n} x {p} {far} {layout:?} {solver:?}: {found:?}");
                 }
             }
         }

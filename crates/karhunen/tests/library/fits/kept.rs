@@ -88,7 +88,7 @@ fn the_smallest_limit_of_a_fit_with_a_log_suffices() {
 }
 
 #[test]
-fn a_route_is_chosen_that_fits_beside_the_log() {
+fn a_route_is_chosen_that_fits_with_the_log() {
     let (n, p) = (900, 700);
     let values = row_major(&gaussian(n, p, 8));
     let within = |solver, memory_limit, is_logged| {

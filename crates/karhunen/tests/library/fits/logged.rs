@@ -108,7 +108,7 @@ fn dense_rows_of_a_disk_are_visited_only_for_passes_that_are_missing() {
 }
 
 #[test]
-fn wide_and_sparse_rows_in_memory_go_on_too() {
+fn wide_and_sparse_rows_in_memory_continue_too() {
     let values = values(300, 520);
     let dense = Dense::row_major(&values, 300, 520).unwrap();
     for solver in [Route::Covariance, Route::BlockKrylov] {
@@ -173,7 +173,7 @@ fn a_result_of_another_size_is_refused() {
 }
 
 #[test]
-fn a_kernel_fit_goes_on_after_any_product() {
+fn a_kernel_fit_continues_after_any_product() {
     let values = row_major(&gaussian(300, 4, 2));
     let x = Dense::row_major(&values, 300, 4).unwrap();
     let (weights, run) = (Weights::default(), Run::threads(2));
@@ -183,7 +183,7 @@ fn a_kernel_fit_goes_on_after_any_product() {
     for (kernel, solver, tol) in [
         (rbf, KernelRoute::Tiles, None),
         (rbf, KernelRoute::Stored, None),
-        // The first products are those of an iteration in f32.
+        // The first products come from an iteration in f32.
         (rbf, KernelRoute::Tiles, Some(1e-4)),
         (sigmoid, KernelRoute::Tiles, None),
     ] {

@@ -38,7 +38,7 @@ fn near(norm: f64) -> Tolerance {
     Tolerance { multiple: 1.0, epsilon: 1e-9, norm }
 }
 
-/// Checks that variances are those of the population times the correction, and singular values those times the
+/// Checks that variances equal the population variances times the correction, and singular values their roots times the
 /// root of the number of observations; the components are equal.
 fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correction: f64, observations: f64) {
     let variances = |model: &PcaModel, factor: f64| -> Vec<f64> {
@@ -59,8 +59,8 @@ fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correctio
 }
 
 #[test]
-fn the_leading_components_of_a_model_are_those_of_a_fit_that_keeps_fewer() {
-    // Tall and wide, so that the number of discarded variances is that of columns or of rows.
+fn the_leading_components_of_a_model_match_a_fit_that_keeps_fewer() {
+    // Tall and wide, so that the number of discarded variances is given by columns or by rows.
     for p in [6, 20] {
         let rows = gaussian(N, p, 5);
         let by_row = weights(30.0, false);

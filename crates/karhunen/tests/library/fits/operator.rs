@@ -1,4 +1,4 @@
-//! Matrices known by their products: the fit equals that of the explicit matrix.
+//! Matrices known by their products: the fit equals a fit of the explicit matrix.
 
 use karhunen::exec::Exec;
 use karhunen::moments::Moments;

@@ -81,7 +81,7 @@ fn a_fit_reports_the_visits_that_it_makes() {
     }
 }
 
-/// One visit for the moments, then those of the route; no visit only tests whether the rows are in one block.
+/// One visit for the moments, then the visits of the route; no visit only tests whether the rows are in one block.
 #[test]
 fn routes_visit_no_more_than_they_must() {
     let visits = |(n, p): (usize, usize), route, height| {
@@ -286,7 +286,7 @@ fn same_bits_in_blocks<T: karhunen::Scalar>((n, p): (usize, usize), routes: &[Ro
     }
 }
 
-/// Pieces are cut from the first row of the source, not from that of a block: narrow sums have pieces of 4,216
+/// Pieces are cut from the first row of the source, not from the first row of a block: narrow sums have pieces of 4,216
 /// rows, products of 256 and more, wide ones panels.
 #[test]
 fn blocks_give_the_bits_of_the_array() {

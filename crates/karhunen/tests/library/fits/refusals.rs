@@ -259,25 +259,25 @@ fn a_source_that_fails_in_any_pass_ends_the_fit_with_its_error() {
 /// Cancels at its n-th call, and records the reports.
 struct Stopper {
     calls_left: AtomicUsize,
-    told: Mutex<Vec<(&'static str, f64)>>,
+    reports: Mutex<Vec<(&'static str, f64)>>,
 }
 
 impl Stopper {
     fn after(calls: usize) -> Self {
-        Self { calls_left: AtomicUsize::new(calls), told: Mutex::new(Vec::new()) }
+        Self { calls_left: AtomicUsize::new(calls), reports: Mutex::new(Vec::new()) }
     }
 }
 
 impl Observer for Stopper {
     fn update(&self, phase: &'static str, fraction: f64) -> Flow {
-        self.told.lock().unwrap().push((phase, fraction));
+        self.reports.lock().unwrap().push((phase, fraction));
         if self.calls_left.fetch_sub(1, Ordering::Relaxed) == 1 { Flow::Stop } else { Flow::Continue }
     }
 }
 
 /// Checks that the fractions of a phase do not fall.
-fn assert_forward(told: &[(&'static str, f64)], what: &str) {
-    for pair in told.windows(2) {
+fn assert_forward(reports: &[(&'static str, f64)], what: &str) {
+    for pair in reports.windows(2) {
         let ((before, from), (phase, to)) = (pair[0], pair[1]);
         let forward = before != phase || to >= from - 1e-9;
         assert!(forward, "{what}: {phase} went from {from} back to {to}");
@@ -292,7 +292,7 @@ fn packing_does_not_set_the_progress_back() {
     let run = Run { n_threads: Some(1), observer: &watcher, ..Run::default() };
     let pca = Pca { solver: Some(Route::BlockKrylov), max_iter: 3, ..Pca::new(4) };
     Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit_with(x, &Weights::default(), &run)).unwrap();
-    assert_forward(&watcher.told.into_inner().unwrap(), "block Krylov");
+    assert_forward(&watcher.reports.into_inner().unwrap(), "block Krylov");
 }
 
 #[test]
@@ -306,16 +306,16 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
                 let watcher = Stopper::after(usize::MAX);
                 let run = Run { n_threads: Some(1), observer: &watcher, ..Run::default() };
                 pca.fit_with(x, &Weights::default(), &run).unwrap();
-                let told = watcher.told.into_inner().unwrap();
-                assert!(told.len() > 1, "{layout:?} {solver:?} said nothing");
-                for (phase, fraction) in &told {
+                let reports = watcher.reports.into_inner().unwrap();
+                assert!(reports.len() > 1, "{layout:?} {solver:?} said nothing");
+                for (phase, fraction) in &reports {
                     assert!(
                         (0.0..=1.0 + 1e-9).contains(fraction),
                         "{layout:?} {solver:?}: {phase} {fraction}"
                     );
                 }
-                assert_forward(&told, &format!("{layout:?} {solver:?}"));
-                for call in 1..=told.len() {
+                assert_forward(&reports, &format!("{layout:?} {solver:?}"));
+                for call in 1..=reports.len() {
                     let stopper = Stopper::after(call);
                     let run = Run { n_threads: Some(1), observer: &stopper, ..Run::default() };
                     let error = pca.fit_with(x, &Weights::default(), &run).unwrap_err();
@@ -325,7 +325,7 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
                         "{layout:?} {solver:?} call {call}: {error}"
                     );
                     let message =
-                        format!("stopped on request during {}; nothing was fitted", told[call - 1].0);
+                        format!("stopped on request during {}; nothing was fitted", reports[call - 1].0);
                     assert_eq!(error.to_string(), message);
                 }
             });

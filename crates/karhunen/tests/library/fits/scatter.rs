@@ -1,4 +1,5 @@
-//! Moments and scatter of parts of the data: merged, they equal those of the whole, and so does the fit.
+//! Moments and scatter of parts of the data: merged, they equal the moments and scatter of the whole, and so does the
+//! fit.
 
 use karhunen::moments::{Moments, Scatter};
 use karhunen::pca::{Centring, Route, Scaling};

@@ -78,7 +78,7 @@ fn library(weighting: karhunen_testkit::Weighting) -> Weighting {
 }
 
 /// Every route, layout and kind of weights.
-fn given_numbers_are_those_of_rows_moved_beforehand<T: Scalar>(layouts: &[Layout], epsilon: f64) {
+fn given_numbers_match_rows_moved_beforehand<T: Scalar>(layouts: &[Layout], epsilon: f64) {
     let (n, p) = (40, 9);
     for (n, p) in [(n, p), (p, n)] {
         let rows = rounded::<T>(&rows(n, p, 3));
@@ -144,13 +144,13 @@ fn given_numbers_are_those_of_rows_moved_beforehand<T: Scalar>(layouts: &[Layout
 }
 
 #[test]
-fn given_numbers_are_those_of_rows_moved_beforehand_in_f64() {
-    given_numbers_are_those_of_rows_moved_beforehand::<f64>(&Layout::FEW, 1e-9);
+fn given_numbers_match_rows_moved_beforehand_in_f64() {
+    given_numbers_match_rows_moved_beforehand::<f64>(&Layout::FEW, 1e-9);
 }
 
 #[test]
-fn given_numbers_are_those_of_rows_moved_beforehand_in_f32() {
-    given_numbers_are_those_of_rows_moved_beforehand::<f32>(&[Layout::RowMajor, Layout::Csr32], 2e-6);
+fn given_numbers_match_rows_moved_beforehand_in_f32() {
+    given_numbers_match_rows_moved_beforehand::<f32>(&[Layout::RowMajor, Layout::Csr32], 2e-6);
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
     within.map(|w| w as f64 / n as f64)
 }
 
-/// Asserts that 95% intervals cover 92 to 97% of all hidden values and 88 to 99% of those of each column, over 10 tables
-/// of 20 columns whose noise has standard deviations from 0.18 to 1.36: about 900 values of each column.
+/// Asserts that 95% intervals cover 92 to 97% of all hidden values and 88 to 99% of the values of each column, over 10
+/// tables of 20 columns whose noise has standard deviations from 0.18 to 1.36: about 900 values of each column.
 fn assert_covered_by_column(what: &str, pca: &IncompletePca) {
     let deviations = deviations(20, 0.5 * (-1.0f64).exp(), 0.5 * 1.0f64.exp());
     let (mut within, mut counts) = ([0.0; 20], [0.0; 20]);

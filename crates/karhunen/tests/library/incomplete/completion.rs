@@ -59,7 +59,7 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
 }
 
 #[test]
-fn fills_are_those_of_missmda() {
+fn fills_match_missmda() {
     let (golden, whole) = golden();
     for case in golden.cases {
         let x = if case.table == "whole" { whole.clone() } else { part(&whole, golden.part) };
@@ -88,7 +88,7 @@ fn fills_are_those_of_missmda() {
 }
 
 #[test]
-fn the_number_of_components_is_that_of_missmda() {
+fn the_number_of_components_matches_missmda() {
     let (golden, whole) = golden();
     let x = part(&whole, golden.part);
     for case in golden.chosen {

@@ -62,9 +62,9 @@ fn entries_held_out_are_not_fitted() {
     let table = contaminated(0);
     let data = observed(&table);
     let model = with(0.2, 3).fit(&data).unwrap();
-    let aside = (0.2 * data.n_observed() as f64).round();
-    assert_eq!(model.conformal().unwrap().n_entries() as f64, aside);
-    assert_eq!(model.row_totals().entries, data.n_observed() as f64 - aside);
+    let held_out = (0.2 * data.n_observed() as f64).round();
+    assert_eq!(model.conformal().unwrap().n_entries() as f64, held_out);
+    assert_eq!(model.row_totals().entries, data.n_observed() as f64 - held_out);
     // Other entries with another seed; none without the option.
     let other = with(0.2, 4).fit(&data).unwrap();
     assert_ne!(model.parts().conformal_errors, other.parts().conformal_errors);

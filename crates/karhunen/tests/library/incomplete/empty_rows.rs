@@ -1,4 +1,4 @@
-//! Rows without entries: the fit is that of the other rows, and the means predict them.
+//! Rows without entries: the fit equals a fit of the other rows, and the means predict them.
 
 use karhunen::incomplete::{IncompleteStream, MeanMode, Method, OnlineRule};
 use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Run};

@@ -88,7 +88,7 @@ fn explained_shares_never_exceed_one() {
 
 #[test]
 fn a_fixed_broad_prior_explains_nothing() {
-    // Rows with one entry, whose scores are uncertain, beside rows with many.
+    // Rows with one entry, whose scores are uncertain, among rows with many.
     let mut table = Incomplete::planted(200, 12, &[3.0, 2.0], 0.3, 0.2, 4);
     table.observed[100..].iter_mut().enumerate().for_each(|(j, row)| {
         row.fill(false);

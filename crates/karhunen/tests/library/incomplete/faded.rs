@@ -107,7 +107,7 @@ fn constant_data_are_predicted_as_their_means() {
 }
 
 #[test]
-fn constant_columns_beside_a_varying_one_stay_finite() {
+fn constant_columns_next_to_a_varying_one_stay_finite() {
     let x = [1.0, 5.0, 2.1, 1.0, f64::NAN, 2.9, 1.0, 5.0, 3.5, 1.0, 5.0, 1.2];
     let data = Observed::from_dense(&Dense::row_major(&x, 4, 3).unwrap()).unwrap();
     for method in Method::ALL {

@@ -21,7 +21,7 @@ fn few_entries(seed: u64) -> Observed<f64> {
 }
 
 #[test]
-fn reported_extremes_equal_those_of_all_predictions() {
+fn reported_extremes_match_all_predictions() {
     let mut found = 0;
     for seed in 0..60 {
         let data = few_entries(seed);

@@ -61,20 +61,21 @@ fn by_leaving_out(model: &IncompleteModel, table: &Incomplete, is_flat: bool) ->
             let parameters = if is_flat { model.n_components() as f64 + 1.0 } else { columns };
             let free = 1.0 - parameters / seen.len() as f64;
             let degrees = free * left * left / fourth;
-            let beside = v * shared / left;
-            let log =
-                (squares / free / left / (v + beside)).ln() + 1.0 / degrees + 1.0 / (3.0 * degrees.powi(2));
-            [log, 2.0 / degrees + 2.0 / degrees.powi(2), beside]
+            let of_scores = v * shared / left;
+            let log = (squares / free / left / (v + of_scores)).ln()
+                + 1.0 / degrees
+                + 1.0 / (3.0 * degrees.powi(2));
+            [log, 2.0 / degrees + 2.0 / degrees.powi(2), of_scores]
         })
         .collect();
     let spread = own.iter().map(|[log, variance, _]| log * log - variance).sum::<f64>() / p as f64;
     assert!(spread > 0.1);
     own.iter()
-        .map(|[log, variance, beside]| {
+        .map(|[log, variance, of_scores]| {
             let shrunk = log * spread / (spread + variance);
-            let total = shrunk.exp() * (v + beside);
-            assert!((log - shrunk).abs() < variance.sqrt() && total - beside > total * variance.sqrt());
-            total - beside
+            let total = shrunk.exp() * (v + of_scores);
+            assert!((log - shrunk).abs() < variance.sqrt() && total - of_scores > total * variance.sqrt());
+            total - of_scores
         })
         .collect()
 }
@@ -106,10 +107,10 @@ fn features_with_few_entries_have_the_noise_of_all() {
         let v = model.noise_variance();
         model.feature_noise_variance().iter().map(|x| x / v).collect::<Vec<f64>>()
     };
-    // Where noise is equal, it is that of all but for what exceeds a standard error.
+    // Where noise is equal, it differs from the noise of all only by what exceeds a standard error.
     let equal = noise(&table);
     assert!(largest(equal.iter().map(|x| (x - 1.0).abs())) < 0.1, "{equal:?}");
-    // A column with as many entries as parameters tells nothing, whatever the others tell.
+    // A column with as many entries as parameters says nothing, whatever the others say.
     table.observed.iter_mut().enumerate().for_each(|(j, row)| {
         row[3] = j < 3;
         row[5] |= j < 3;
@@ -146,7 +147,7 @@ fn the_noise_of_features_has_the_unit_of_the_data_and_any_route() {
 }
 
 #[test]
-fn models_without_the_noise_of_features_have_that_of_all() {
+fn models_without_the_noise_of_features_have_the_noise_of_all() {
     let table = unequal(60, &[2.0], &deviations(6, 0.2, 1.2), 0.3, 4);
     let model = IncompletePca::new(1).fit(&observed(&table)).unwrap();
     assert!(model.predict(0, 0).unwrap().noise_variance < 0.3 * model.predict(0, 5).unwrap().noise_variance);

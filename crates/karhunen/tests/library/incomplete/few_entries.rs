@@ -97,7 +97,7 @@ fn scores_of_rows_with_fewer_entries_than_components_have_least_norm_and_the_cov
     assert!(n_rows > 300, "{n_rows}");
 }
 
-/// The least norm is that of the components, about the mean of the scores, and not that of the factors of the iterations.
+/// The least norm belongs to the components, about the mean of the scores, and not to the factors of the iterations.
 #[test]
 fn fitted_scores_are_those_that_transform_gives() {
     let mut n_rows = 0;

@@ -73,12 +73,12 @@ pub(crate) fn in_random_order(data: &Observed<f64>, seed: u64, purpose: &str) ->
     entries
 }
 
-/// The entries without those in `aside`, which must leave an entry in every row and column.
-pub(crate) fn hold_out(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
+/// The entries without those in `held_out`, which must leave an entry in every row and column.
+pub(crate) fn hold_out(data: &Observed<f64>, held_out: &[Entry]) -> Observed<f64> {
     let (n, p) = data.shape();
     let mut kept = vec![f64::NAN; n * p];
     entries(data).into_iter().for_each(|(row, column, value)| kept[row * p + column] = value);
-    aside.iter().for_each(|(row, column, _)| kept[row * p + column] = f64::NAN);
+    held_out.iter().for_each(|(row, column, _)| kept[row * p + column] = f64::NAN);
     let kept = Observed::from_dense(&Dense::row_major(&kept, n, p).unwrap()).unwrap();
     assert!((0..n).all(|row| (kept.n_observed_in_row(row) == 0) == (data.n_observed_in_row(row) == 0)));
     assert!((0..p).all(|column| kept.n_observed_in_column(column) > 0));

@@ -70,7 +70,7 @@ fn the_cost_never_rises() {
     }
 }
 
-/// Without a component the model is that of a one-way layout with random effects, whose most likely variances are known
+/// Without a component the model is a one-way layout with random effects, whose most likely variances are known
 /// in closed form: those within features, and between their means less what the noise explains.
 #[test]
 fn complete_noise_has_the_variances_of_random_effects() {

@@ -56,7 +56,7 @@ fn features_of_few_entries_are_shrunk_to_the_prior() {
         let name = method.name();
         assert!(few < 40.0 && (many - 30.0).abs() < (few - 30.0).abs() / 2.0, "{name}: {many} {few}");
         assert!((unseen - 30.0).abs() < 1e-9, "{name}: {unseen}");
-        // Its variance follows from the prior alone: that of the entries about its value, divided by its count.
+        // Its variance follows from the prior alone: the variance of the entries about its value, divided by its count.
         let values = table.entries(true);
         let about = values.iter().map(|(.., x)| (x - 30.0).powi(2)).sum::<f64>() / values.len() as f64;
         assert!((variance / (about / 2.0) - 1.0).abs() < 1e-6, "{name}: {variance} of {about}");

@@ -136,7 +136,7 @@ fn rows_may_come_one_at_a_time() {
         last = Some(model);
     }
     let one = last.unwrap();
-    // The state equals that after the rows together; the result is that of the last row alone.
+    // The state equals that after the rows together; the result depends on the last row alone.
     let mut together = IncompleteStream::new(3, p, OnlineRule::Diagonal, 0).unwrap();
     together.partial_fit(&some(0, 1)).unwrap();
     together.partial_fit(&some(1, n)).unwrap();
@@ -166,7 +166,7 @@ fn a_fit_can_be_continued_with_one_row() {
         }
         let noise = next.noise_variance() / model.noise_variance();
         assert!((0.5..1.5).contains(&noise), "{noise}");
-        // The axes are those of 64 random rows, and scores rotate with them; predictions hardly change.
+        // The axes come from 64 random rows, and scores rotate with them; predictions hardly change.
         for column in 0..12 {
             let [found, expected] = [&next, &model].map(|model| model.predict(0, column).unwrap().value);
             assert!((found - expected).abs() < 0.5, "{column}: {found} {expected}");
@@ -174,7 +174,7 @@ fn a_fit_can_be_continued_with_one_row() {
     }
 }
 
-/// The random start of a feature without entries is no information about it.
+/// The random start of a feature without entries says nothing about it.
 #[test]
 fn features_that_were_never_seen_have_no_loadings() {
     let table = problem();
@@ -215,7 +215,7 @@ fn a_stream_that_continues_a_model_keeps_features_that_its_rows_lack() {
     }
 }
 
-/// The one entry of a feature is its mean: its loadings would be those of the random start.
+/// The one entry of a feature is its mean: its loadings would keep the random start.
 #[test]
 fn features_that_were_seen_once_have_no_loadings() {
     let mut x = problem().with_nan();

@@ -13,7 +13,7 @@ fn fit(data: &Observed<f64>, n_components: usize) -> IncompleteModel {
 
 /// Of complete data the likelihood is known in closed form (Tipping & Bishop 1999, equation 7).
 #[test]
-fn the_gain_is_that_of_the_closed_form() {
+fn the_gain_matches_the_closed_form() {
     let (n, p, c) = (150, 20, 6);
     let rows = SplitMix64::new(3).normals(n, p);
     let data = Observed::from_dense(&Dense::row_major(&rows.concat(), n, p).unwrap()).unwrap();
@@ -34,7 +34,7 @@ fn the_gain_is_that_of_the_closed_form() {
 }
 
 #[test]
-fn components_that_fit_noise_are_told_from_those_that_predict() {
+fn components_that_fit_noise_are_distinguished_from_those_that_predict() {
     // Nothing but noise, and few entries of one component.
     let noise = Incomplete::planted(200, 40, &[0.0], 1.0, 0.5, 2);
     let few = Incomplete::planted(200, 40, &[0.3], 1.0, 0.8, 2);
@@ -113,7 +113,7 @@ fn a_fit_of_more_parameters_than_entries_stops_where_little_is_gained() {
     assert_eq!(found.overfit, None);
 }
 
-/// One noise variance for all columns: that of a column of another unit hides the components of the others.
+/// One noise variance for all columns: the noise of a column of another unit hides the components of the others.
 #[test]
 fn a_column_that_hides_components_is_named() {
     let table = Incomplete::planted(200, 8, &[3.0, 2.0], 0.5, 0.2, 3);

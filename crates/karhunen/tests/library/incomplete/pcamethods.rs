@@ -52,7 +52,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn r2_is_that_of_pcamethods() {
+fn r2_matches_pcamethods() {
     for case in cases() {
         let (values, p) = (case.rows(), case.columns.len());
         let dense = Dense::row_major(&values, case.n_rows, p).unwrap();
@@ -71,7 +71,7 @@ fn r2_is_that_of_pcamethods() {
 /// same denominator.
 #[test]
 #[ignore = "seconds: cargo xtask test slow"]
-fn q2_is_that_of_pcamethods_within_its_spread() {
+fn q2_matches_pcamethods_within_its_spread() {
     const REPETITIONS: u64 = 5;
     for case in cases() {
         let values = case.rows();

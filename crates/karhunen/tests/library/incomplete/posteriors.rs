@@ -141,7 +141,7 @@ fn a_fit_of_noise_alone_reports_a_collapse() {
 }
 
 #[test]
-fn posteriors_of_new_rows_equal_those_of_fitted_rows() {
+fn posteriors_of_new_rows_match_fitted_rows() {
     let data = observed(&Incomplete::problem_q());
     for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();

@@ -8,7 +8,7 @@ use karhunen_testkit::Incomplete;
 use crate::incomplete::fixtures::{observed, test_rmse};
 
 #[test]
-fn predictions_of_pairs_equal_those_of_single_entries() {
+fn predictions_of_pairs_match_single_entries() {
     let data = observed(&Incomplete::problem_q());
     for method in [Method::Em, Method::Ridge, Method::Vb, Method::VbFull] {
         let model = IncompletePca { method, ..IncompletePca::new(2) }.fit(&data).unwrap();
@@ -33,7 +33,7 @@ fn predictions_of_pairs_equal_those_of_single_entries() {
 }
 
 #[test]
-fn predictions_of_rows_equal_those_of_their_entries() {
+fn predictions_of_rows_match_their_entries() {
     let data = observed(&Incomplete::problem_q());
     let model = IncompletePca { tol: 1e-12, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let (scores, covariances) = model.transform_with_covariances(&data, &Run::threads(2)).unwrap();
@@ -127,7 +127,7 @@ fn inactive_components_give_new_rows_zero_scores() {
 }
 
 #[test]
-fn weights_of_arrays_equal_those_of_triples() {
+fn weights_of_arrays_match_triples() {
     let table = Incomplete::problem_q();
     let x = table.with_nan();
     let weights: Vec<f64> = (0..480).map(|e| f64::from(e % 7 * (e % 3))).collect();

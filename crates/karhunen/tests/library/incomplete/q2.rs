@@ -47,9 +47,9 @@ impl Weighed {
     }
 
     /// The entries without some.
-    fn without(&self, aside: &[Entry]) -> Observed<f64> {
+    fn without(&self, held_out: &[Entry]) -> Observed<f64> {
         let mut values = self.table.with_nan();
-        aside.iter().for_each(|(row, column, _)| values[row * 6 + column] = f64::NAN);
+        held_out.iter().for_each(|(row, column, _)| values[row * 6 + column] = f64::NAN);
         let data = Observed::from_dense_weighted(&dense(&values), &dense(&self.entries)).unwrap();
         let data = data.with_sample_weights(&self.rows).unwrap();
         data.with_feature_weights(&self.columns).unwrap()
@@ -76,7 +76,7 @@ impl Weighed {
 }
 
 #[test]
-fn squared_errors_are_those_of_a_plain_loop() {
+fn squared_errors_match_a_plain_loop() {
     let weighed = Weighed::new();
     let n_folds = 4;
     for (scale, centred) in [(true, true), (false, true), (true, false)] {
@@ -101,7 +101,7 @@ fn squared_errors_are_those_of_a_plain_loop() {
             // By fold and feature: squared errors, weights, squares about the mean.
             let mut sums = vec![[[0.0; 3]; 6]; n_folds];
             for fold in 0..n_folds {
-                let aside = &order[first(fold)..first(fold + 1)];
+                let held_out = &order[first(fold)..first(fold + 1)];
                 let kept: Vec<Entry> = order
                     .iter()
                     .enumerate()
@@ -110,8 +110,8 @@ fn squared_errors_are_those_of_a_plain_loop() {
                     .collect();
                 let of_kept = weighed.moments(&kept).0;
                 let model = (choice.n_components > 0)
-                    .then(|| choice.options(&pca).fit(&weighed.without(aside)).unwrap());
-                for entry in aside {
+                    .then(|| choice.options(&pca).fit(&weighed.without(held_out)).unwrap());
+                for entry in held_out {
                     let (row, column, value) = *entry;
                     let of_mean = if centred { of_kept[column] } else { 0.0 };
                     let found =
@@ -240,7 +240,7 @@ fn noise_has_no_component_and_a_short_range_ends_at_its_edge() {
 }
 
 #[test]
-fn r2_is_that_of_the_components_of_complete_data() {
+fn r2_matches_the_components_of_complete_data() {
     let rows = complete(3, 7);
     let values = row_major(&rows);
     let dense = Dense::row_major(&values, rows.len(), 12).unwrap();

@@ -153,7 +153,7 @@ fn rows_of_weight_zero_are_ignored_and_scored() {
 
 #[test]
 fn a_common_factor_of_weights_keeps_directions() {
-    // Half weights leave a least-squares fit unchanged, and the variances are still those of the rows.
+    // Half weights leave a least-squares fit unchanged, and the variances are still the variances of the rows.
     let data = observed(&problem());
     let plain = options(Method::Em).fit(&data).unwrap();
     let half = options(Method::Em).fit(&data.with_sample_weights(&[0.5; 60]).unwrap()).unwrap();

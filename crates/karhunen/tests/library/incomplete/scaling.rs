@@ -1,4 +1,4 @@
-//! Scaled columns and feature weights, beside fits of entries that were multiplied before.
+//! Scaled columns and feature weights, compared with fits of entries multiplied beforehand.
 
 use karhunen::incomplete::{
     CrossValidation, FitContext, IncompleteStream, MeanMode, MeanPrior, Method, Start, Triples,
@@ -56,7 +56,7 @@ fn same(what: &str, found: &[f64], expected: &[f64]) {
     assert!(away <= 1e-6 * size || away <= 1e-300, "{what}: {away} of {size}");
 }
 
-/// Compares a scaled model with that of entries times `factors`.
+/// Compares a scaled model with the model of entries times `factors`.
 fn same_in_units(what: &str, scaled: &IncompleteModel, multiplied: &IncompleteModel, factors: &[f64]) {
     let (a, b) = (scaled.parts(), multiplied.parts());
     same(&format!("{what}, components"), a.components.as_slice(), b.components.as_slice());
@@ -156,7 +156,7 @@ fn units_of_the_columns_change_nothing() {
         same("value", &[b.value / unit], &[a.value]);
         same("deviation", &[b.std().unwrap() / unit.abs()], &[a.std().unwrap()]);
     }
-    // Errors of held-out entries are those of scaled entries.
+    // Errors of held-out entries are in the units of scaled entries.
     let cross = CrossValidation { n_components: vec![1, 2], ..CrossValidation::default() };
     let validated = |table: &Incomplete| cross.run(&pca, &observed(table), &Run::default()).unwrap();
     let (a, b) = (validated(&table), validated(&multiplied(&table, &unit)));
@@ -188,7 +188,7 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
     same("scores", a.as_slice(), b.as_slice());
     let wide = |packed: &[f32]| packed.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
     same("covariances", &wide(&of_a.packed), &wide(&of_b.packed));
-    // Densities of the data: those of scaled entries times the factors.
+    // Densities of the data: densities of scaled entries times the factors.
     let likelihoods = expected.score_samples(&inner).unwrap();
     let volumes = (0..SHAPE.0).map(|i| inner.row(i).0.iter().map(|j| factors[*j as usize].ln()).sum::<f64>());
     let of_data: Vec<f64> = likelihoods.iter().zip(volumes).map(|(x, volume)| x + volume).collect();
@@ -210,7 +210,7 @@ fn new_rows_likelihoods_and_fills_are_in_the_units_of_the_data() {
 }
 
 #[test]
-fn a_stream_goes_on_in_the_units_of_its_model() {
+fn a_stream_continues_in_the_units_of_its_model() {
     let table = problem();
     let factors: Vec<f64> = deviations(&table, true).iter().map(|d| 1.0 / d).collect();
     let pca = IncompletePca { method: Method::Em, scale: true.into(), max_iter: 30, ..IncompletePca::new(2) };

@@ -162,7 +162,7 @@ fn few_rows_have_as_many_components_as_there_are_rows() {
 }
 
 #[test]
-fn the_scatter_and_the_variances_are_those_of_the_rows() {
+fn the_scatter_and_the_variances_match_the_rows() {
     let rows = vec![vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0, 6.0]];
     let fit = fitted(&IncrementalPca::new(1), &rows, Some(&[1.0, 2.0, 1.0]), 2, Layout::Csc);
     let scatter = fit.scatter(&Run::default()).unwrap().unwrap();

@@ -189,7 +189,7 @@ fn fits_that_differ_do_not_merge_and_stay_as_they_were() {
     let mut empty = scaled.start(6).unwrap();
     empty.merge(&part, &run()).unwrap();
     assert_eq!(model(&empty).pca().scale(), model(&part).pca().scale());
-    // Its rows go on waiting for others that give the scales with them.
+    // Its rows continue to wait for others that give the scales with them.
     let mut apart = part;
     for fit in [&mut empty, &mut apart] {
         push::<f64>(fit, &rows[..10], None, Layout::Csr, &run()).unwrap();

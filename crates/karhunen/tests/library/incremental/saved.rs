@@ -1,4 +1,4 @@
-//! Fits saved in records go on with the same bits.
+//! Fits saved in records continue with the same bits.
 
 use karhunen::Run;
 use karhunen::incremental::{IncrementalFit, IncrementalMethod, IncrementalPca};
@@ -22,7 +22,7 @@ fn kinds() -> Vec<IncrementalPca> {
 }
 
 #[test]
-fn a_saved_fit_goes_on_with_the_same_bits() {
+fn a_saved_fit_continues_with_the_same_bits() {
     let (rows, weights) = (gaussian(1200, 12, 1), uniform_weights(1200, 2));
     for (kind, pca) in kinds().iter().enumerate() {
         for layout in [Layout::RowMajor, Layout::Csr] {

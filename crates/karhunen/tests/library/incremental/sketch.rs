@@ -247,7 +247,7 @@ fn fewer_components_while_there_are_fewer_rows() {
 }
 
 #[test]
-fn scales_are_those_given_or_those_of_the_first_rows() {
+fn scales_are_given_or_follow_from_the_first_rows() {
     let rows = low_rank();
     let pca = Pca { scale: true.into(), ..Pca::new(4) };
     // All rows within the first: exact, and the batches do not matter.

@@ -182,14 +182,15 @@ fn the_progress_of_a_phase_never_falls() {
         let pca = KernelPca { kernel: rbf(0.3), solver: Some(solver), tol: Some(tol), ..KernelPca::new(2) };
         let run = Run { n_threads: Some(1), ..Run::observed(&watch) };
         pca.fit_with(&x, &Weights::default(), &run).unwrap();
-        let told = watch.0.into_inner().unwrap();
+        let reports = watch.0.into_inner().unwrap();
         for phase in ["kernel matrix", "block Krylov"] {
-            let told: Vec<f64> = told.iter().filter(|told| told.0 == phase).map(|told| told.1).collect();
+            let reports: Vec<f64> =
+                reports.iter().filter(|reports| reports.0 == phase).map(|reports| reports.1).collect();
             assert!(
-                told.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9),
-                "{solver} {tol:e} {phase}: {told:?}"
+                reports.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9),
+                "{solver} {tol:e} {phase}: {reports:?}"
             );
-            assert!(phase != "block Krylov" || told.last() == Some(&1.0), "{solver} {tol:e}: {told:?}");
+            assert!(phase != "block Krylov" || reports.last() == Some(&1.0), "{solver} {tol:e}: {reports:?}");
         }
     }
 }

@@ -33,8 +33,8 @@ pub(super) fn assert_equal(what: &str, found: &IncompleteModel, expected: &Incom
     assert_eq!(x.dtype, y.dtype, "{what}");
 }
 
-/// As [`assert_equal`], with noise and error bars. Those of penalised fits count the parameters of the scores that the
-/// last loadings have.
+/// As [`assert_equal`], with noise and error bars. In penalised fits these count the parameters of the
+/// scores that the last loadings have.
 #[track_caller]
 pub(super) fn assert_equal_bars(what: &str, found: &IncompleteModel, expected: &IncompleteModel, tol: f64) {
     let (x, y) = (found.parts(), expected.parts());

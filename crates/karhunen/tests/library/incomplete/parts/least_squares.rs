@@ -53,7 +53,7 @@ fn parts_give_the_fit_of_all_rows_iteration_by_iteration() {
 }
 
 #[test]
-fn a_converged_fit_is_that_of_all_rows() {
+fn a_converged_fit_matches_the_fit_of_all_rows() {
     let table = problem();
     let prior = MeanPrior { count: 3.0, value: None };
     let pca = IncompletePca { mean_prior: prior, max_iter: 500, tol: 1e-9, ..options(Method::Em, None) };

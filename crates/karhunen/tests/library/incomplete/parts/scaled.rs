@@ -9,7 +9,7 @@ use crate::incomplete::parts::equality::assert_equal;
 use crate::incomplete::parts::{SIZES, options, problem};
 
 #[test]
-fn scaled_and_weighted_columns_of_parts_are_those_of_all_rows() {
+fn scaled_and_weighted_columns_of_parts_match_all_rows() {
     let mut table = problem();
     for (i, (row, seen)) in table.complete.iter_mut().zip(&mut table.observed).enumerate() {
         row.iter_mut().enumerate().for_each(|(j, x)| *x = 100.0 + *x * 10f64.powi(j as i32 % 5 - 2));

@@ -9,7 +9,7 @@ use crate::incomplete::parts::equality::{assert_equal, assert_equal_bars, assert
 use crate::incomplete::parts::{SIZES, problem, variational};
 
 #[test]
-fn variational_bayes_in_parts_is_that_of_all_rows_iteration_by_iteration() {
+fn variational_bayes_in_parts_matches_all_rows_iteration_by_iteration() {
     let table = problem();
     let weights: Vec<f64> = (0..80).map(|i| [1.0, 3.0, 0.0, 2.0, 0.5][i % 5]).collect();
     let mut n_pruned = 0;
