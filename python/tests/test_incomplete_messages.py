@@ -26,7 +26,7 @@ NOT_ALLOWED = [
         r"mean_prior = \(1, inf\) is not allowed: the value of pseudo-observations is finite",
     ),
     ({"mean_prior": 3.0, "mean": "none"}, "mean_prior = 3.0 is not allowed: without a mean"),
-    ({"early_stopping": 1.0}, "early_stopping = 1.0 is not allowed: the share set aside lies between 0 and 1"),
+    ({"early_stopping": 1.0}, "early_stopping = 1.0 is not allowed: the held-out share lies between 0 and 1"),
     ({"step": -0.5}, "step = -0.5 is not allowed: a first learning rate is positive"),
     ({"tol": 1.0}, "tol = 1.0 is not allowed: a tolerance lies between 0 and 1"),
     ({"method": "soft", "regularization": ("weighted", 2)}, r"regularization = \('weighted', 2\) is not allowed"),
@@ -146,13 +146,13 @@ def test_early_stopping_sets_aside_what_the_command_line_does():
 def test_a_share_that_sets_nothing_aside_is_refused():
     x = np.arange(12.0).reshape(4, 3)
     words = (
-        "early_stopping = 0.02 sets none of the 12 observed entries aside: .* less than half an entry; ask for at least"
+        "early_stopping = 0.02 holds out none of the 12 observed entries: .* less than half an entry; ask for at least"
     )
     for options in ({}, {"refit": True}, {"method": "ridge", "regularization": "path"}):
         with pytest.raises(ValueError, match=words):
             IncompletePCA(1, early_stopping=0.02, **options).fit(x)
     entries = Observed([0, 1, 2], [0, 1, 2], [1.0, 2.0, 3.0], shape=(3, 3))
-    with pytest.raises(ValueError, match=r"share = 0\.5 sets none of the 3 observed entries aside: each is alone"):
+    with pytest.raises(ValueError, match=r"share = 0\.5 holds out none of the 3 observed entries: each is alone"):
         entries.split(0.5)
 
 
@@ -169,7 +169,7 @@ def test_a_split_then_early_stopping_with_one_seed_sets_two_shares_aside():
 @pytest.mark.parametrize("n_folds", [1201, 2**32, 2**63 - 1])
 def test_more_folds_than_entries_are_refused(n_folds):
     x = np.random.default_rng(0).normal(size=(60, 20))
-    with pytest.raises(ValueError, match=f"n_folds = {n_folds} is more than the 1200 entries that can be set aside"):
+    with pytest.raises(ValueError, match=f"n_folds = {n_folds} is more than the 1200 entries that can be held out"):
         cross_validate_entries(IncompletePCA(), x, n_folds=n_folds)
 
 

@@ -182,7 +182,7 @@ impl<'a> Places<'a> {
                 ))
             }
             E::ValueOverflow { row, column, dtype } => Failure::Data(format!(
-                "{file}: {}: the value of column {} that the scores stand for is beyond the range of {dtype}; check the \
+                "{file}: {}: the value of column {} that the scores represent is beyond the range of {dtype}; check the \
                  scores",
                 self.row(row),
                 column + 1
@@ -412,13 +412,13 @@ mod tests {
         };
         assert_eq!(
             places.explain(none).to_string(),
-            "p.npy: --early-stopping=0.01 sets none of the 20 observed entries aside: 0.01 of them is 0.20, less than half an \
+            "p.npy: --early-stopping=0.01 holds out none of the 20 observed entries: 0.01 of them is 0.20, less than half an \
              entry; ask for at least 2.50e-2 of them"
         );
         let folds = karhunen::Error::Folds { n_folds: 99, n_spare: 12, n_observed: 15 };
         assert_eq!(
             places.explain(folds).to_string(),
-            "p.npy: --folds 99 is more than the 12 entries that can be set aside (of 15 observed, 3 are alone in their row \
+            "p.npy: --folds 99 is more than the 12 entries that can be held out (of 15 observed, 3 are alone in their row \
              or column); ask for at most 12"
         );
         let strict = karhunen::Error::NotConverged {

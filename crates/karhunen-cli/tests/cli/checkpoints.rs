@@ -121,7 +121,7 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
     let folder = folder();
     scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");
     let message = refusal(&folder, &format!("{FIT} --seed 1 --checkpoint c --resume"));
-    let expected = "error: c: the checkpoint was made with --seed 0, now there is --seed 1; resume with the same, or fit anew\n";
+    let expected = "error: c: the checkpoint was made with --seed 0, now there is --seed 1; resume with the same, or fit again\n";
     assert_eq!(message, expected);
     let message = refusal(&folder, &format!("{FIT} --early-stopping=0.05 --checkpoint c --resume"));
     assert!(

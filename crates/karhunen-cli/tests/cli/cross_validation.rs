@@ -157,17 +157,17 @@ fn refusals() {
         (
             "t.csv --label times --folds 385",
             2,
-            "t.csv: --folds 385 is more than the 384 entries that can be set aside; ask for at most 384",
+            "t.csv: --folds 385 is more than the 384 entries that can be held out; ask for at most 384",
         ),
         (
             "t.csv --label times --folds 4294967296",
             2,
-            "t.csv: --folds 4294967296 is more than the 384 entries that can be set aside; ask for at most 384",
+            "t.csv: --folds 4294967296 is more than the 384 entries that can be held out; ask for at most 384",
         ),
         (
             "t.csv --label times --folds 9223372036854775807",
             2,
-            "t.csv: --folds 9223372036854775807 is more than the 384 entries that can be set aside; ask for at most 384",
+            "t.csv: --folds 9223372036854775807 is more than the 384 entries that can be held out; ask for at most 384",
         ),
         (
             "t.csv --label times --starts 9223372036854775807",

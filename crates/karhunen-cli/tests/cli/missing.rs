@@ -475,15 +475,15 @@ fn a_fit_that_stops_at_its_limit_warns_or_fails() {
 #[test]
 fn entries_that_cannot_be_set_aside_are_an_error() {
     let folder = folder(&[("t.csv", "a,b,c\n1,2,3\n4,,6\n7,8,10\n1,0,2\n"), ("d.csv", "a,b\n1,\n,2\n")]);
-    let few = "t.csv: --early-stopping=0.01 sets none of the 11 observed entries aside: 0.01 of them is 0.11, less than half an \
+    let few = "t.csv: --early-stopping=0.01 holds out none of the 11 observed entries: 0.01 of them is 0.11, less than half an \
                entry; ask for at least 4.55e-2 of them";
     for options in ["", " --refit", " --regularization path"] {
         let method = if options.contains("path") { "als" } else { "em" };
         let arguments = format!("fit t.csv --missing={method} -k 1 --early-stopping=0.01{options}");
         assert_eq!(refusal(&folder, &arguments, 2), format!("error: {few}\n"));
     }
-    let alone = "error: d.csv: --early-stopping=0.2 sets none of the 2 observed entries aside: each is alone in its row or \
-                 column, which would have none left; give more entries, or set none aside\n";
+    let alone = "error: d.csv: --early-stopping=0.2 holds out none of the 2 observed entries: each is alone in its row or \
+                 column, which would have none left; give more entries, or hold none out\n";
     assert_eq!(refusal(&folder, "fit d.csv --missing=em -k 1 --early-stopping", 2), alone);
     // The default share is larger for a small table: two of eleven entries.
     let said = run(&folder, "fit t.csv --missing=em -k 1 --early-stopping --json");

@@ -87,7 +87,7 @@ fn fit_in_one_pass<T: Scalar>(
     }
 }
 
-/// Tells the log, if there is one, what is fitted.
+/// Writes to the log, if there is one, what is fitted.
 fn begin<T: Scalar>(
     log: Option<&dyn PassLog>,
     pca: &Pca,

@@ -165,7 +165,7 @@ fn problem<T: Scalar>(pca: &Pca, x: &dyn Source<T>, weighted: bool, is_logged: b
     Problem { n_stored, sparse, value_bytes, reserved, reading, packs, is_logged, ..sums }
 }
 
-/// The size of a fit for a share of the variance, if `problem` is that of a number of components within it.
+/// The size of a fit for a share of the variance, if `problem` describes a number of components within it.
 fn share(pca: &Pca, problem: &Problem) -> Problem {
     Problem { k: None, block_size: pca.block_size, ..*problem }
 }
