@@ -292,7 +292,7 @@ def test_pages_of_missing_values(ozone, tmp_path):
     page, found = numbers(path), diagnostics.samples(pca, ozone)
     ratio = found.spe / found.spe_limits(0.95, found.spe_scale())
     np.testing.assert_allclose(page["rows"]["spe"]["values"], ratio, rtol=1e-4)
-    np.testing.assert_allclose(page["holes"]["missing"], ozone.isna().mean(), rtol=1e-4)
+    np.testing.assert_allclose(page["missing"]["share"], ozone.isna().mean(), rtol=1e-4)
     assert page["rows"]["names"][5] == "day 5"
     text = path.read_text(encoding="utf-8")
     assert HOSTILE not in text
@@ -334,7 +334,7 @@ def test_pages_of_other_models_work_in_a_browser(browser, ozone, wine, tmp_path,
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert (page.locator("#hole-table tbody tr").count() == 7) == (kind == "missing")
+    assert (page.locator("#missing-table tbody tr").count() == 7) == (kind == "missing")
     assert (page.locator("#features").count() == 0) == (kind == "kernel")
     page.locator("#sample-table tbody input[type=checkbox]").first.check()
     assert "samples selected" in page.locator("#selected").text_content()

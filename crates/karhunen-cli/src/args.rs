@@ -293,9 +293,9 @@ pub(crate) struct ReconstructArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  karhunen impute holes.model holes.csv -o filled.csv
-  karhunen impute holes.model holes.tsv --delimiter tab
-  karhunen impute holes.model large.parquet --memory-limit 2GB -o filled.parquet")]
+  karhunen impute missing.model missing.csv -o filled.csv
+  karhunen impute missing.model missing.tsv --delimiter tab
+  karhunen impute missing.model large.parquet --memory-limit 2GB -o filled.parquet")]
 pub(crate) struct ImputeArgs {
     /// Model written by fit --missing -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -15,10 +15,10 @@ use crate::values::at_least_one;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  karhunen complete holes.csv -o filled.csv
-  karhunen complete holes.csv -k 2 --no-scale -o filled.csv
-  karhunen complete holes.tsv --delimiter tab --label class --method em
-  karhunen complete holes.csv --weights size --method mean -o filled.csv
+  karhunen complete missing.csv -o filled.csv
+  karhunen complete missing.csv -k 2 --no-scale -o filled.csv
+  karhunen complete missing.tsv --delimiter tab --label class --method em
+  karhunen complete missing.csv --weights size --method mean -o filled.csv
 
 The method of R's missMDA, with its values. The table is held densely: for large tables, and for error bars, karhunen fit
 --missing and impute.")]

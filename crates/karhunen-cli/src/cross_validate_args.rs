@@ -18,14 +18,14 @@ const SOLVER: &str = "Solver";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  karhunen cross-validate holes.csv -k 1-6
+  karhunen cross-validate missing.csv -k 1-6
   karhunen cross-validate wine.csv --missing=ppca --scale -k 1-8 --folds 7
   karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20
-  karhunen cross-validate holes.csv -k 1-6 --json | jq .simplest.n_components
-  karhunen cross-validate holes.csv -k 3 --missing=ridge --regularization 1,3,10
-  karhunen cross-validate holes.csv -k 1-6 --early-stopping --time-limit 60
-  karhunen cross-validate holes.csv -k 1-6 --tol 1e-4 --threads 4
-  karhunen cross-validate holes.tsv --delimiter tab --label class
+  karhunen cross-validate missing.csv -k 1-6 --json | jq .simplest.n_components
+  karhunen cross-validate missing.csv -k 3 --missing=ridge --regularization 1,10
+  karhunen cross-validate missing.csv -k 1-6 --early-stopping --time-limit 60
+  karhunen cross-validate missing.csv -k 1-6 --tol 1e-4 --threads 4
+  karhunen cross-validate missing.tsv --delimiter tab --label class
 
 Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and \
 predicts those inside; the error is that of these predictions. Q2 is the share of the squares of held-out entries that is \

@@ -26,12 +26,12 @@ use crate::values::{JsonExtent, at_least_one, choice, choice_of, possible_value}
 #[command(after_help = "Examples:
   karhunen fit iris.csv --label class --scale
   karhunen fit counties.csv -k 95% --weights population -o counties.model
-  karhunen fit holes.csv --missing -k 3 --scores scores.csv
+  karhunen fit missing.csv --missing -k 3 --scores scores.csv
   karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model
   karhunen fit rings.csv --kernel rbf --gamma median -k 2 -o rings.model
   zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
-  karhunen fit holes.csv --missing=als -k 3 --starts 20
-  karhunen fit holes.csv --missing=ridge -k 9 --early-stopping=5% --refit
+  karhunen fit missing.csv --missing=als -k 3 --starts 20
+  karhunen fit missing.csv --missing=ridge -k 9 --early-stopping=5% --refit
   karhunen fit ratings.csv --triples 1,2,3 --checkpoint r.checkpoint --resume
   karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
   karhunen fit large.parquet --memory-limit 2GB -o large.model

@@ -130,7 +130,11 @@ fn refuse_idle(
 /// Refuses options that do not apply to fits with a kernel.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let useless = [
-        (args.missing.wanted(), "--missing", "a kernel needs every value; fill the holes first (impute)"),
+        (
+            args.missing.wanted(),
+            "--missing",
+            "a kernel needs every value; fill missing values first (impute)",
+        ),
         (args.weights.rows.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
         (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),

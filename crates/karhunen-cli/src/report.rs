@@ -241,8 +241,9 @@ pub(crate) fn columns(
     let figure = |x: f64| if x.is_nan() { "none".to_owned() } else { significant(x) };
     for (j, name) in shown.iter().enumerate() {
         let gap = " ".repeat(name_width - measure_text_width(name));
-        let holes = last(&|| n_missing.map_or_else(String::new, |n_missing| count(n_missing[j])));
-        let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}{holes}", figure(means[j]), figure(deviations[j]));
+        let missing = last(&|| n_missing.map_or_else(String::new, |n_missing| count(n_missing[j])));
+        let _ =
+            writeln!(out, "{name}{gap}  {:>12}  {:>12}{missing}", figure(means[j]), figure(deviations[j]));
     }
     if n_listed < means.len() {
         let _ = writeln!(out, "and {} more (all are in --json)", count(means.len() - n_listed));

@@ -29,12 +29,12 @@ mod format;
 pub mod genotypes;
 #[cfg_attr(not(feature = "hdf5"), path = "left_out/hdf5.rs")]
 mod hdf5;
-mod holes;
 mod ids;
 mod input;
 mod mapped;
 mod matrix_market;
 mod messages;
+mod missing;
 mod model_file;
 mod model_numbers;
 mod moment_files;
@@ -81,10 +81,10 @@ pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
 pub use file_rows::{BlockReader, FileRows, OwnedBlock, Reading};
 pub use fitted_table::{FittedTable, OfFile};
-pub use holes::{HoledTable, Predict, Predicted, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
 pub use messages::{from_bytes, to_bytes};
+pub use missing::{Predict, Predicted, TableWithMissing, read_with_missing};
 pub use moment_files::load_moments;
 pub use names::{shell_word, shortened, similar_file};
 pub use observed::{

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_of_text_are_missing() {
+    fn empty_cells_of_text_are_missing() {
         let text = b"id,a,b,c\nx,1,,NA\ny,NULL,-0,3.5\nz,nan,2,\"\"\n";
         let table = read("t.csv", text, &ObserveOptions::default()).unwrap();
         assert_same(&dense(&table.data), &[1.0, NAN, NAN, NAN, -0.0, 3.5, NAN, 2.0, NAN]);

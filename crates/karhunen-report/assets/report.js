@@ -1,7 +1,7 @@
 // The pictures of a report, and what links them. The numbers are in the element `numbers`; tables.js comes before.
 (function () {
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
-  const { scree, features, holes, rows } = numbers;
+  const { scree, features, missing, rows } = numbers;
   const nShown = scree.n_shown;
   const componentNames = scree.names.slice(0, nShown);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -305,37 +305,37 @@
     ["scores", "distances"].filter((id) => charts[id]).forEach(link);
   }
 
-  function drawHoles() {
-    if (!holes) return;
+  function drawMissing() {
+    if (!missing) return;
     const most = window.innerWidth < 600 ? 12 : 30;
-    const order = holes.names.map((_, j) => j).sort((a, b) => holes.missing[b] - holes.missing[a] || a - b).slice(0, most);
-    byId("hole-caption").textContent = holes.names.length > most
+    const order = missing.names.map((_, j) => j).sort((a, b) => missing.share[b] - missing.share[a] || a - b).slice(0, most);
+    byId("missing-caption").textContent = missing.names.length > most
       ? `Share of missing values of the ${most} features with the most.` : "Share of missing values of the features.";
-    draw("hole-bars", {
-      tooltip: tooltip("item", (point) => `${holes.names[order[point.dataIndex]]}\nmissing: ${percent(point.value)}`),
-      xAxis: axis("category", "", { data: order.map((j) => holes.names[j]),
+    draw("missing-bars", {
+      tooltip: tooltip("item", (point) => `${missing.names[order[point.dataIndex]]}\nmissing: ${percent(point.value)}`),
+      xAxis: axis("category", "", { data: order.map((j) => missing.names[j]),
         axisLabel: { color: colour("soft"), formatter: (name) => shorten(name, 20), rotate: order.length > 8 ? 45 : 0 } }),
       yAxis: axis("value", "", { min: 0, axisLabel: { color: colour("soft"), formatter: (v) => percent(v) } }),
-      series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") }, data: order.map((j) => holes.missing[j]) }],
+      series: [{ type: "bar", barMaxWidth: 40, itemStyle: { color: colour("main") }, data: order.map((j) => missing.share[j]) }],
     });
   }
 
-  function makeHoles() {
-    drawHoles();
-    const certain = holes.uncertainty || [];
-    tables.holes = new RowTable(byId("hole-table"), holes.names.length, [
-      { title: "Feature", value: (j) => holes.names[j], text: true },
-      { title: "Missing share", value: (j) => holes.missing[j] },
-      { title: "Standard deviation", value: (j) => holes.deviation[j] },
-      ...(holes.uncertainty ? [
+  function makeMissing() {
+    drawMissing();
+    const certain = missing.uncertainty || [];
+    tables.missing = new RowTable(byId("missing-table"), missing.names.length, [
+      { title: "Feature", value: (j) => missing.names[j], text: true },
+      { title: "Missing share", value: (j) => missing.share[j] },
+      { title: "Standard deviation", value: (j) => missing.deviation[j] },
+      ...(missing.uncertainty ? [
         { title: "Deviation of predictions", value: (j) => certain[j] },
-        { title: "Ratio", value: (j) => certain[j] === null ? null : certain[j] / holes.deviation[j] },
+        { title: "Ratio", value: (j) => certain[j] === null ? null : certain[j] / missing.deviation[j] },
       ] : []),
     ], { noun: "feature", sortColumn: 1, descending: true });
   }
 
   function drawAll() {
-    drawHoles();
+    drawMissing();
     if (!nShown) return;
     drawScree();
     drawRules();
@@ -349,7 +349,7 @@
   }));
   fillComponents();
   drawRules();
-  if (holes) makeHoles();
+  if (missing) makeMissing();
   if (nShown) drawScree();
   if (nShown && features) makeFeatures();
   if (rows) makeSamples();

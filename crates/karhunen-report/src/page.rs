@@ -8,7 +8,7 @@ use crate::calls::Calls;
 use crate::choice::{Chosen, RuleRow};
 use crate::components::{ComponentRow, SHOWN, Scree};
 use crate::features::FeatureTable;
-use crate::incomplete::{HoleTable, Holes};
+use crate::incomplete::{Missing, MissingTable};
 use crate::odd::OddRow;
 use crate::points::{Points, Rows};
 use crate::{Error, Report};
@@ -30,7 +30,7 @@ pub struct Content {
     /// `None` if components are no combinations of features.
     pub(crate) features: Option<FeatureTable>,
     /// `None` for complete data.
-    pub(crate) holes: Option<Holes>,
+    pub(crate) missing: Option<Missing>,
     pub(crate) rows: Option<Rows>,
     pub(crate) calls: Vec<Calls>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Page {
     has_features: bool,
     has_distances: bool,
     feature_note: Option<String>,
-    holes: Option<Vec<String>>,
+    missing: Option<Vec<String>>,
     rows: Option<Vec<String>>,
     odd: Option<Vec<OddRow>>,
     calls: Vec<Calls>,
@@ -66,7 +66,7 @@ pub(crate) struct Page {
 struct Numbers {
     scree: Scree,
     features: Option<FeatureTable>,
-    holes: Option<HoleTable>,
+    missing: Option<MissingTable>,
     rows: Option<Points>,
 }
 
@@ -74,13 +74,13 @@ impl Page {
     /// The page of `content`.
     pub(crate) fn new(report: &Report<'_>, content: Content) -> Self {
         let Content { fitted, exactness, choice, components, scree, n_components, .. } = content;
-        let Content { mut features, holes, rows, calls, .. } = content;
+        let Content { mut features, missing, rows, calls, .. } = content;
         let (mut odd, mut sentences_of_rows, mut points) = (None, None, None);
         if let Some(rows) = rows {
             (odd, sentences_of_rows, points) = (rows.odd, Some(rows.sentences), Some(rows.points));
         }
-        let (holes, hole_table) = match holes {
-            Some(Holes { sentences, table }) => (Some(sentences), Some(table)),
+        let (missing, missing_table) = match missing {
+            Some(Missing { sentences, table }) => (Some(sentences), Some(table)),
             None => (None, None),
         };
         Self {
@@ -98,11 +98,11 @@ impl Page {
             has_features: features.is_some() && n_components > 0,
             has_distances: points.as_ref().is_some_and(Points::has_distances),
             feature_note: features.as_mut().and_then(|features| features.note.take()),
-            holes,
+            missing,
             rows: sentences_of_rows,
             odd,
             calls,
-            numbers: Numbers { scree, features, holes: hole_table, rows: points },
+            numbers: Numbers { scree, features, missing: missing_table, rows: points },
         }
     }
 

@@ -146,7 +146,7 @@ fn unsuitable_arguments_are_named() {
 }
 
 /// Rows with every fifth value missing.
-fn holed(n: usize, p: usize) -> Observed<f64> {
+fn with_missing(n: usize, p: usize) -> Observed<f64> {
     let mut values = rows(n, p);
     values.iter_mut().step_by(5).for_each(|value| *value = f64::NAN);
     Observed::from_dense(&Dense::row_major(&values, n, p).unwrap()).unwrap()
@@ -154,7 +154,7 @@ fn holed(n: usize, p: usize) -> Observed<f64> {
 
 #[test]
 fn pages_of_missing_values_show_where_they_are() {
-    let data = holed(90, 6);
+    let data = with_missing(90, 6);
     let model = IncompletePca { method: Method::Ppca, scale: true.into(), ..IncompletePca::new(2) }
         .fit(&data)
         .unwrap();
@@ -167,12 +167,12 @@ fn pages_of_missing_values_show_where_they_are() {
         assert!((shown - expected).abs() <= 1e-4 * expected, "{shown} {expected}");
     }
     assert_eq!(numbers["rows"]["spe"]["limit"], 1.0);
-    let holes = &numbers["holes"];
+    let missing = &numbers["missing"];
     for j in 0..6 {
-        let missing = holes["missing"][j].as_f64().unwrap();
-        assert!((missing - (1.0 - data.n_observed_in_column(j) as f64 / 90.0)).abs() < 1e-4);
+        let share = missing["share"][j].as_f64().unwrap();
+        assert!((share - (1.0 - data.n_observed_in_column(j) as f64 / 90.0)).abs() < 1e-4);
         let (certain, deviation) =
-            (holes["uncertainty"][j].as_f64().unwrap(), holes["deviation"][j].as_f64().unwrap());
+            (missing["uncertainty"][j].as_f64().unwrap(), missing["deviation"][j].as_f64().unwrap());
         assert!(certain > 0.0 && certain < 1.1 * deviation, "{certain} {deviation}");
     }
     for said in [
@@ -187,9 +187,9 @@ fn pages_of_missing_values_show_where_they_are() {
     // The model alone knows the numbers of missing values, not their certainty.
     let alone = Report::default().page(&model).unwrap();
     assert!(alone.contains("108 of 540 entries are missing (20.0%)") && !alone.contains("id=\"samples\""));
-    let new = Report::default().page_of_entries(&model, &holed(30, 6), &Run::default()).unwrap();
+    let new = Report::default().page_of_entries(&model, &with_missing(30, 6), &Run::default()).unwrap();
     assert!(new.contains("they are taken to be new") && new.contains("id=\"odd\""));
-    let other = Report::default().page_of_entries(&model, &holed(30, 5), &Run::default());
+    let other = Report::default().page_of_entries(&model, &with_missing(30, 5), &Run::default());
     assert!(matches!(other, Err(Error::Library(karhunen::Error::Shape { .. }))), "{other:?}");
 }
 
@@ -214,7 +214,7 @@ fn pages_of_kernels_show_scores_without_features() {
     ] {
         assert!(page.contains(said), "{said}");
     }
-    for absent in ["id=\"features\"", "id=\"odd\"", "id=\"distances\"", "id=\"holes\""] {
+    for absent in ["id=\"features\"", "id=\"odd\"", "id=\"distances\"", "id=\"missing\""] {
         assert!(!page.contains(absent), "{absent}");
     }
     assert!(Report::default().page(&model).unwrap().contains("id=\"scree\""));
@@ -318,8 +318,8 @@ fn calls_read_the_data_as_they_were_read() {
 #[test]
 fn calls_of_weighted_fits_name_the_weights() {
     let weights: Vec<f64> = (0..90).map(|i| 1.0 + f64::from(i % 3)).collect();
-    let weighted = holed(90, 6).with_sample_weights(&weights).unwrap();
-    for (data, expected) in [(&weighted, true), (&holed(90, 6), false)] {
+    let weighted = with_missing(90, 6).with_sample_weights(&weights).unwrap();
+    for (data, expected) in [(&weighted, true), (&with_missing(90, 6), false)] {
         let model = IncompletePca::new(2).fit(data).unwrap();
         let page = Report::default().page(&model).unwrap();
         assert_eq!(page.contains("sample_weight=weights"), expected);

@@ -35,10 +35,10 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
     let read = ReadOptions { weights_column: column, ..read_options(&args.input, &args.threads) };
     let file = input_name(&args.data);
     let message = format!("reading {}", visible(&file));
-    let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, &read))?;
+    let with_missing = progress.spin(message, || karhunen_io::read_with_missing(&args.data, &read))?;
     check_stop()?;
-    print_warnings(&file, &with_flags(&holed.table.warnings));
-    let table = &holed.table;
+    print_warnings(&file, &with_flags(&with_missing.table.warnings));
+    let table = &with_missing.table;
     let explain = |error| Places::of(&file, table).explain(error);
     let (n, p) = table.data.shape();
     let run = args.threads.run(&progress);
@@ -61,14 +61,14 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
         Ok(Box::new(move |row, column| completed[(first + row, column)]))
     };
     let mut outputs = Outputs::new(args.force);
-    outputs.stage_or(holed.stage_filled(&args.output, &predict, &run), explain)?;
+    outputs.stage_or(with_missing.stage_filled(&args.output, &predict, &run), explain)?;
     progress.clear();
     if let Some(far) = far {
         let places = Places::of(&file, table);
         let several = if far.count == 1 {
-            "1 hole is filled".to_owned()
+            "1 missing value is filled".to_owned()
         } else {
-            format!("{} holes are filled", count(far.count))
+            format!("{} missing values are filled", count(far.count))
         };
         let advice = format!(
             "{several} far outside what was observed: {}, {} gets {}, {:.0} standard deviations beyond the values of its \
@@ -91,8 +91,8 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
     }
     outputs.commit()?;
     if !args.quiet {
-        let n_holes = x.as_slice().iter().filter(|value| value.is_nan()).count();
-        print_aside(&summary(&args, (n_holes, n, p), (k, number), n_iter));
+        let n_missing = x.as_slice().iter().filter(|value| value.is_nan()).count();
+        print_aside(&summary(&args, (n_missing, n, p), (k, number), n_iter));
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(crate) fn run(args: CompleteArgs) -> Result<()> {
 /// What was filled, and how, in one line.
 fn summary(
     args: &CompleteArgs,
-    (n_holes, n, p): (usize, usize, usize),
+    (n_missing, n, p): (usize, usize, usize),
     (k, number): (usize, Number),
     n_iter: usize,
 ) -> String {
@@ -109,7 +109,7 @@ fn summary(
     } else {
         args.output.display().to_string()
     };
-    let holes = if n_holes == 1 { "hole" } else { "holes" };
+    let values = if n_missing == 1 { "value" } else { "values" };
     let chosen =
         if matches!(number, Number::Chosen(_)) { ", chosen by generalized cross-validation" } else { "" };
     let how = match k {
@@ -117,11 +117,11 @@ fn summary(
         1 => format!("by 1 component{chosen}, in {n_iter} iterations"),
         k => format!("by {k} components{chosen}, in {n_iter} iterations"),
     };
-    let share = share(n_holes, (n, p));
+    let share = share(n_missing, (n, p));
     format!(
-        "{}: {} {holes} filled ({share} of {} x {}) {how}\n",
+        "{}: {} missing {values} filled ({share} of {} x {}) {how}\n",
         visible(&name),
-        count(n_holes),
+        count(n_missing),
         count(n),
         count(p)
     )

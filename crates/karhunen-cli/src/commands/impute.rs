@@ -36,10 +36,10 @@ fn fill(
 ) -> Result<()> {
     let file = input_name(&args.data);
     let message = format!("reading {}", visible(&file));
-    let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, options))?;
+    let with_missing = progress.spin(message, || karhunen_io::read_with_missing(&args.data, options))?;
     check_stop()?;
-    print_warnings(&file, &with_flags(&holed.table.warnings));
-    let table = &holed.table;
+    print_warnings(&file, &with_flags(&with_missing.table.warnings));
+    let table = &with_missing.table;
     let (n, p) = table.data.shape();
     let explain = |error| Places::of(&file, table).explain(error);
     let places = matched(saved, &file, table.feature_names.as_deref(), p, Advice::Columns)?;
@@ -48,7 +48,7 @@ fn fill(
     // Columns without values in the fit are told if values are missing there.
     let parts = model.parts();
     let unfitted: Vec<usize> = (0..p).filter(|column| parts.n_observed[places[*column]] == 0).collect();
-    let found = Mutex::new(Found { n_holes: 0, n_values: vec![0; unfitted.len()] });
+    let found = Mutex::new(Found { n_missing: 0, n_values: vec![0; unfitted.len()] });
     let predict = |_, data: &ObservedData| -> karhunen::Result<Predicted<'_>> {
         found.lock().unwrap_or_else(PoisonError::into_inner).add(data, &unfitted);
         let data = placed(data.clone(), &places, model.n_features())?;
@@ -60,21 +60,21 @@ fn fill(
         }))
     };
     let mut outputs = Outputs::new(args.force);
-    outputs.stage_or(holed.stage_filled(&args.output, &predict, &run), explain)?;
+    outputs.stage_or(with_missing.stage_filled(&args.output, &predict, &run), explain)?;
     progress.clear();
-    let Found { n_holes, n_values } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Found { n_missing, n_values } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_empty = |(column, found): (&usize, &usize)| (*found < n).then_some(*column);
     let empty: Vec<usize> = unfitted.iter().zip(&n_values).filter_map(is_empty).collect();
     let hints = hints::of_empty_columns(&empty, table.feature_names.as_deref());
     print_warnings(&file, &hints.into_iter().collect::<Vec<_>>());
     outputs.commit()?;
     if !args.quiet && !is_standard(Some(&args.output)) {
-        let holes = if n_holes == 1 { "hole" } else { "holes" };
-        let share = share(n_holes, (n, p));
+        let values = if n_missing == 1 { "value" } else { "values" };
+        let share = share(n_missing, (n, p));
         print_aside(&format!(
-            "{}: {} {holes} filled ({share} of {} x {})\n",
+            "{}: {} missing {values} filled ({share} of {} x {})\n",
             visible(&args.output.display().to_string()),
-            count(n_holes),
+            count(n_missing),
             count(n),
             count(p)
         ));
@@ -84,7 +84,7 @@ fn fill(
 
 /// Counts of the entries that were read.
 struct Found {
-    n_holes: usize,
+    n_missing: usize,
     /// Number of values of each column without values in the fit.
     n_values: Vec<usize>,
 }
@@ -92,7 +92,7 @@ struct Found {
 impl Found {
     fn add(&mut self, data: &ObservedData, columns: &[usize]) {
         let (n, p) = data.shape();
-        self.n_holes += n * p - data.n_observed();
+        self.n_missing += n * p - data.n_observed();
         for (column, found) in columns.iter().zip(&mut self.n_values) {
             *found += match data {
                 ObservedData::F32(observed) => observed.n_observed_in_column(*column),

@@ -345,7 +345,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
     dataset.check_unchanged()?;
-    let holes = columns.as_ref().and_then(|columns| columns.n_missing.as_deref());
+    let n_missing = columns.as_ref().and_then(|columns| columns.n_missing.as_deref());
     if args.json.is_some() {
         return print(&to_json(&DataInspection {
             file: &dataset.file,
@@ -359,7 +359,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
             labels: table.labels.iter().map(|label| label.name.as_str()).collect(),
             notes: &dataset.notes(),
             problem,
-            n_missing: holes,
+            n_missing,
             mean: columns.as_ref().map(|columns| columns.mean.as_slice()),
             standard_deviation: columns.as_ref().map(|columns| columns.deviation.as_slice()),
             seconds: ReadSeconds { read: dataset.seconds },
@@ -367,8 +367,8 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     }
     let layout = Layout::of(&console::Term::stdout());
     let mut out = String::new();
-    let holes = holes.map(|n_missing| missing(n_missing, n_samples));
-    for line in [dataset.headline()].into_iter().chain(dataset.remarks()).chain(holes) {
+    let summary = n_missing.map(|n_missing| missing(n_missing, n_samples));
+    for line in [dataset.headline()].into_iter().chain(dataset.remarks()).chain(summary) {
         wrapped(&mut out, "", &line, layout.width);
     }
     if let Some(problem) = problem {
@@ -416,14 +416,14 @@ impl Columns {
                 Ok(Self { n_missing: None, mean, deviation })
             }
             Err(karhunen::Error::NonFinite { value, .. }) if value.is_nan() => match data.observed(run)? {
-                ObservedData::F32(observed) => Ok(Self::with_holes(&observed)),
-                ObservedData::F64(observed) => Ok(Self::with_holes(&observed)),
+                ObservedData::F32(observed) => Ok(Self::with_missing(&observed)),
+                ObservedData::F64(observed) => Ok(Self::with_missing(&observed)),
             },
             Err(error) => Err(error),
         }
     }
 
-    fn with_holes<T: Scalar>(observed: &Observed<T>) -> Self {
+    fn with_missing<T: Scalar>(observed: &Observed<T>) -> Self {
         let (n, p) = observed.shape();
         let (mean, deviation) = (0..p)
             .map(|j| {

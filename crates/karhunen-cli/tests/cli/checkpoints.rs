@@ -8,7 +8,7 @@ use crate::{examples, karhunen};
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(examples().join("iris.csv")).unwrap();
-    let holed: Vec<String> = text
+    let with_missing: Vec<String> = text
         .lines()
         .enumerate()
         .map(|(i, line)| {
@@ -19,7 +19,7 @@ fn folder() -> tempfile::TempDir {
             cells.join(",")
         })
         .collect();
-    std::fs::write(folder.path().join("t.csv"), holed.join("\n")).unwrap();
+    std::fs::write(folder.path().join("t.csv"), with_missing.join("\n")).unwrap();
     folder
 }
 

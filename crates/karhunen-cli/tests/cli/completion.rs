@@ -33,10 +33,14 @@ fn fills_are_those_of_missmda_and_other_cells_stay() {
         let case = &golden["cases"][case];
         assert_eq!(case["table"], "whole");
         let (text, summary) = complete(&format!("metabolite_missing.csv -k 2 {options}"));
-        assert!(summary.contains("holes filled") && summary.contains("by 2 components, in"), "{summary}");
-        let (holes, filled) = (numbers(&before), numbers(&text));
-        let (n, p) = (holes.len(), holes[0].len());
-        let missing = (0..p).flat_map(|j| (0..n).map(move |i| (i, j))).filter(|&(i, j)| holes[i][j].is_nan());
+        assert!(
+            summary.contains("missing values filled") && summary.contains("by 2 components, in"),
+            "{summary}"
+        );
+        let (incomplete, filled) = (numbers(&before), numbers(&text));
+        let (n, p) = (incomplete.len(), incomplete[0].len());
+        let missing =
+            (0..p).flat_map(|j| (0..n).map(move |i| (i, j))).filter(|&(i, j)| incomplete[i][j].is_nan());
         for ((i, j), expected) in missing.zip(case["filled"].as_array().unwrap()) {
             assert!((filled[i][j] - expected.as_f64().unwrap()).abs() < 1e-9, "{options} {i} {j}");
         }
@@ -56,7 +60,7 @@ fn the_number_of_components_is_chosen_and_means_have_none() {
     let (text, summary) = complete(&format!("{} --method mean", path.display()));
     assert_eq!(text, "a,b,w\n1,5,1\n3,7,1\n2,9,2\n");
     assert!(
-        summary.contains("2 holes filled") && summary.contains("by the means of the columns"),
+        summary.contains("2 missing values filled") && summary.contains("by the means of the columns"),
         "{summary}"
     );
     let filled = folder.path().join("filled.csv");

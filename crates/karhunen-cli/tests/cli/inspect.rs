@@ -19,7 +19,7 @@ Rape           21.2320       9.36638
 }
 
 #[test]
-fn holes_are_counted_column_by_column() {
+fn missing_values_are_counted_column_by_column() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     std::fs::write(&path, "id,a,b,c,d\nx,1,,NA,5\ny,2,4,,7\nz,,6,,9\n").unwrap();

@@ -155,7 +155,7 @@ fn several_files_are_one_table() {
 }
 
 /// Rows of which every twentieth value is observed.
-fn with_holes(folder: &Path, name: &str, (n_rows, n_cols): (usize, usize)) -> std::path::PathBuf {
+fn with_missing(folder: &Path, name: &str, (n_rows, n_cols): (usize, usize)) -> std::path::PathBuf {
     let value = |i: usize, j: usize| {
         let t = i as f64 * 0.001;
         let noise = ((i * 31 + j * 17) % 101) as f64 * 0.01;
@@ -172,7 +172,7 @@ fn entries_of_a_file_do_not_depend_on_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     for name in ["x.npy", "x.parquet", "x.csv"] {
-        let data = with_holes(folder.path(), name, (20_000, 200));
+        let data = with_missing(folder.path(), name, (20_000, 200));
         let fit = |limit: &[&str], tag: &str| {
             let scores = path(&format!("{tag}.npy"));
             karhunen("fit")
@@ -196,7 +196,7 @@ fn rows_with_missing_values_are_mapped_from_file_to_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     // 64 MB of values, more than half of the limit below.
-    let data = with_holes(folder.path(), "x.npy", (40_000, 200));
+    let data = with_missing(folder.path(), "x.npy", (40_000, 200));
     let fit = ["--missing=als", "-k", "2", "--max-iter", "3", "--quiet", "--no-error-bars", "-o"];
     karhunen("fit").arg(&data).args(fit).arg(path("x.model")).assert().success();
     let apply = |command: &str, limit: &str| {
@@ -212,7 +212,7 @@ fn rows_with_missing_values_are_mapped_from_file_to_file() {
     }
     // A text keeps all its characters but those of missing values.
     let [small, text] = ["small.csv", "filled.csv"].map(path);
-    let table = with_holes(folder.path(), "small.csv", (9000, 200));
+    let table = with_missing(folder.path(), "small.csv", (9000, 200));
     assert_eq!(table, small);
     let fill = |limit: &str| {
         let args = ["--quiet", "--force", "--memory-limit", limit, "-o"];
@@ -246,7 +246,7 @@ fn rows_are_mapped_by_a_kernel_from_file_to_file() {
 #[test]
 fn more_entries_than_the_limit_leaves_room_for_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let data = with_holes(folder.path(), "x.npy", (20_000, 200));
+    let data = with_missing(folder.path(), "x.npy", (20_000, 200));
     let fit = |limit: &str| {
         let args = ["--missing=als", "-k", "2", "--max-iter", "3", "--threads", "2", "--memory-limit"];
         karhunen("fit").arg(&data).args(args).arg(limit).output().unwrap()
@@ -434,7 +434,8 @@ fn the_memory_limit_holds() {
     written(&parts, "1.npy", 150_000);
     written(&parts, "2.npy", 150_000);
     // 256 MB of values and 38 MB of entries.
-    let holes = ["x.npy", "x.parquet", "x.csv"].map(|name| with_holes(folder.path(), name, (160_000, 200)));
+    let incomplete =
+        ["x.npy", "x.parquet", "x.csv"].map(|name| with_missing(folder.path(), name, (160_000, 200)));
     // 192 MB of values, 12 million entries, which take 288 MB, learned block by block.
     let half = ["h.npy", "h.parquet"].map(|name| half_observed(folder.path(), name, (240_000, 100)));
     // 6 million entries, which take 72 MB, and 260 MB while they are sorted.
@@ -443,7 +444,7 @@ fn the_memory_limit_holds() {
     let missing = ["-k", "2", "--missing=als", "--max-iter", "2"];
     let online = ["-k", "2", "--missing=online"];
     let missing =
-        holes.iter().map(|data| (data, &missing[..])).chain(half.iter().map(|data| (data, &online[..])));
+        incomplete.iter().map(|data| (data, &missing[..])).chain(half.iter().map(|data| (data, &online[..])));
     for (data, args) in all.chain(missing) {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_karhunen"));
         command.arg("fit").arg(data).args(args);

@@ -38,7 +38,7 @@ fn tables(folder: &Path) {
     npy(&folder.join("tall.npy"), 20_000, 60, noise);
     npy(&folder.join("square.npy"), 1500, 1200, noise);
     npy(&folder.join("rows.npy"), 3000, 30, noise);
-    npy(&folder.join("holes.npy"), 20_000, 30, |e| if e % 4 == 1 { f64::NAN } else { noise(e) });
+    npy(&folder.join("missing.npy"), 20_000, 30, |e| if e % 4 == 1 { f64::NAN } else { noise(e) });
     let mut sparse = "%%MatrixMarket matrix coordinate real general\n40000 3000 40000\n".to_owned();
     (0..40_000).for_each(|i| sparse.push_str(&format!("{} {} {}\n", i + 1, i * 7 % 3000 + 1, noise(i))));
     std::fs::write(folder.join("sparse.mtx"), sparse).unwrap();
@@ -85,7 +85,7 @@ fn memory_that_runs_out_is_an_error_on_every_route() {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path());
     karhunen("fit rows.npy -q -k 3 -o plain.model").current_dir(folder.path()).assert().success();
-    karhunen("fit rows.npy -q --missing=als -k 3 --max-iter 3 -o holes.model")
+    karhunen("fit rows.npy -q --missing=als -k 3 --max-iter 3 -o missing.model")
         .current_dir(folder.path())
         .assert()
         .success();
@@ -101,10 +101,10 @@ fn memory_that_runs_out_is_an_error_on_every_route() {
         "fit table.csv -k 2",
         "fit declared.mtx -k 1 --missing",
         "inspect declared.mtx",
-        "cross-validate holes.npy --missing=als -k 2,4 --max-iter 2",
+        "cross-validate missing.npy --missing=als -k 2,4 --max-iter 2",
         "transform plain.model rows.npy --force -o scores.npy",
         "reconstruct plain.model rows.npy --force -o filled.npy",
-        "impute holes.model rows.npy --force -o filled.npy",
+        "impute missing.model rows.npy --force -o filled.npy",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -130,7 +130,7 @@ fn memory_that_runs_out_is_an_error_on_every_route() {
         "vb-fixed",
         "vb-full",
     ] {
-        commands.push(format!("fit holes.npy -k 6 --missing={method} --max-iter 2"));
+        commands.push(format!("fit missing.npy -k 6 --missing={method} --max-iter 2"));
     }
     let (mut wrong, mut asked, mut ended) = (Vec::new(), 0, 0);
     for command in &commands {

@@ -34,16 +34,16 @@ fn wine() -> (Vec<Vec<String>>, String) {
     let text = std::fs::read_to_string(examples().join("wine.csv")).unwrap();
     let whole: Vec<Vec<String>> =
         text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
-    let mut holed = String::new();
+    let mut with_missing = String::new();
     for (i, row) in whole.iter().enumerate() {
         let cells = row.iter().enumerate().map(|(j, cell)| {
             let gone = i > 0 && whole[0][j] != "class" && (i * row.len() + j) % 11 == 0;
             if gone { "" } else { cell.as_str() }
         });
-        holed += &cells.collect::<Vec<_>>().join(",");
-        holed.push('\n');
+        with_missing += &cells.collect::<Vec<_>>().join(",");
+        with_missing.push('\n');
     }
-    (whole, holed)
+    (whole, with_missing)
 }
 
 /// Scores of fitted rows agree to the single precision of the covariances in the model.
@@ -62,8 +62,8 @@ const RATINGS: &str = "user,item,rating\nann,Heat,4\nbob,Heat,3\nann,Alien,5\nbo
 
 #[test]
 fn a_table_is_filled_and_keeps_all_else() {
-    let (whole, holed) = wine();
-    let folder = folder(&[("t.csv", &holed)]);
+    let (whole, with_missing) = wine();
+    let folder = folder(&[("t.csv", &with_missing)]);
     run(&folder, "fit t.csv --missing -k 5 --label class -q -o m");
     let filled = run(&folder, "impute m t.csv --label class");
     let (mut squares, mut spread) = (0.0, 0.0);
@@ -71,7 +71,7 @@ fn a_table_is_filled_and_keeps_all_else() {
         let truth: Vec<f64> = whole[1..].iter().map(|row| row[j].parse().unwrap()).collect();
         let mean = truth.iter().sum::<f64>() / truth.len() as f64;
         let variance = truth.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / truth.len() as f64;
-        for (i, (line, before)) in filled.lines().zip(holed.lines()).enumerate().skip(1) {
+        for (i, (line, before)) in filled.lines().zip(with_missing.lines()).enumerate().skip(1) {
             let cell = |line: &str| line.split(',').nth(j).unwrap().to_owned();
             let (found, before) = (cell(line), cell(before));
             if before.is_empty() {
@@ -87,14 +87,14 @@ fn a_table_is_filled_and_keeps_all_else() {
     // A separate output file, and the message about it.
     let done = karhunen("impute m t.csv -o f.csv").current_dir(folder.path()).assert().success().stdout("");
     let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-    assert!(said.starts_with("f.csv: ") && said.contains(" holes filled ("), "{said}");
+    assert!(said.starts_with("f.csv: ") && said.contains(" missing values filled ("), "{said}");
     assert_eq!(read(&folder, "f.csv"), filled);
 }
 
 #[test]
 fn a_fit_says_what_it_did_and_inspect_repeats_it() {
-    let (_, holed) = wine();
-    let folder = folder(&[("t.csv", &holed)]);
+    let (_, with_missing) = wine();
+    let folder = folder(&[("t.csv", &with_missing)]);
     let fitted = run(&folder, "fit t.csv --missing -k 3 --label class -o m --scores s.csv --loadings l.csv");
     for said in [
         "t.csv: CSV, 178 rows x 13 columns, f64; ",
@@ -123,10 +123,10 @@ fn a_fit_says_what_it_did_and_inspect_repeats_it() {
 #[test]
 fn a_complete_table_fits_as_pca_does() {
     let whole = json("fit usarrests.csv -k 2 --json=full");
-    let holed = json("fit usarrests.csv -k 2 --missing=em --tol 1e-12 --json=full");
+    let with_missing = json("fit usarrests.csv -k 2 --missing=em --tol 1e-12 --json=full");
     for key in ["explained_variance", "singular_values", "mean"] {
         let numbers = |value: &serde_json::Value| crate::numbers(&value[key]);
-        assert_close(&numbers(&holed), &numbers(&whole), 1e-6);
+        assert_close(&numbers(&with_missing), &numbers(&whole), 1e-6);
     }
 }
 
@@ -208,9 +208,9 @@ fn a_matrix_market_file_holds_what_was_observed() {
 
 #[test]
 fn columns_of_new_rows_may_be_missing_but_not_unknown() {
-    let (_, holed) = wine();
+    let (_, with_missing) = wine();
     let folder = folder(&[
-        ("t.csv", &holed),
+        ("t.csv", &with_missing),
         ("less.csv", "proline,ash\n1000,2.3\n,2\n"),
         ("more.csv", "ash,zinc\n1,2\n"),
     ]);
@@ -227,8 +227,8 @@ fn columns_of_new_rows_may_be_missing_but_not_unknown() {
 
 #[test]
 fn scores_reconstruct_to_the_same_as_their_rows() {
-    let (_, holed) = wine();
-    let folder = folder(&[("t.csv", &holed)]);
+    let (_, with_missing) = wine();
+    let folder = folder(&[("t.csv", &with_missing)]);
     run(&folder, "fit t.csv --missing -k 2 --label class -q -o m --scores s.csv --whiten");
     let rows = |text: String| crate::parse_csv(&text);
     let (from_rows, from_scores) =
@@ -276,8 +276,8 @@ fn rows_with_a_level_of_their_own() {
 
 #[test]
 fn scaled_columns_are_filled_in_their_units() {
-    let (_, holed) = wine();
-    let folder = folder(&[("t.csv", &holed)]);
+    let (_, with_missing) = wine();
+    let folder = folder(&[("t.csv", &with_missing)]);
     let said = run(&folder, "fit t.csv --missing -k 3 --label class --scale -o m");
     assert!(
         said.contains("columns   divided by their standard deviations; variances and errors are of"),
@@ -285,7 +285,7 @@ fn scaled_columns_are_filled_in_their_units() {
     );
     assert!(run(&folder, "inspect m").contains("divided by their standard deviations"));
     // Litres in place of millilitres: the same fills in other units.
-    let litres: String = holed
+    let litres: String = with_missing
         .lines()
         .enumerate()
         .map(|(i, line)| {
@@ -383,8 +383,8 @@ fn options_without_use_are_refused() {
 
 #[test]
 fn weights_repeat_rows() {
-    let (_, holed) = wine();
-    let rows: Vec<&str> = holed.lines().collect();
+    let (_, with_missing) = wine();
+    let rows: Vec<&str> = with_missing.lines().collect();
     let times = |i: usize| [2, 1, 0, 3][i % 4];
     let (mut weighted, mut repeated) = (format!("{},times\n", rows[0]), format!("{}\n", rows[0]));
     let mut file = String::from("times\n");
@@ -393,7 +393,7 @@ fn weights_repeat_rows() {
         repeated += &format!("{row}\n").repeat(times(i));
         file += &format!("{}\n", times(i));
     }
-    let files = [("w.csv", &weighted[..]), ("r.csv", &repeated), ("t.csv", &holed), ("w.txt", &file)];
+    let files = [("w.csv", &weighted[..]), ("r.csv", &repeated), ("t.csv", &with_missing), ("w.txt", &file)];
     let folder = folder(&files);
     let loadings = |arguments: &str| {
         run(
@@ -460,8 +460,8 @@ fn weights_that_are_none_are_refused() {
 
 #[test]
 fn a_fit_that_stops_at_its_limit_warns_or_fails() {
-    let (_, holed) = wine();
-    let folder = folder(&[("t.csv", &holed)]);
+    let (_, with_missing) = wine();
+    let folder = folder(&[("t.csv", &with_missing)]);
     let arguments = "fit t.csv --missing=em --label class -k 2 -q --max-iter 2";
     let message = "t.csv: the cost was still falling after 2 iterations; raise --max-iter or --tol\n";
     let note = "note: t.csv: column `proline` has 99.77% of the variance, so that the others hardly count; if that is only its \
@@ -498,8 +498,8 @@ fn a_column_that_hides_components_is_warned_of() {
     for i in 0..40 {
         let wave = |rate: f64| (f64::from(i) * rate).sin();
         let (s, noise) = (wave(1.7), |rate: f64| 0.1 * wave(rate));
-        let hole = if i == 7 { String::new() } else { (s + noise(5.3)).to_string() };
-        table += &format!("{},{hole},{},{}\n", s + noise(7.1), noise(9.7) - s, 1e6 * wave(2.9));
+        let cell = if i == 7 { String::new() } else { (s + noise(5.3)).to_string() };
+        table += &format!("{},{cell},{},{}\n", s + noise(7.1), noise(9.7) - s, 1e6 * wave(2.9));
     }
     let folder = folder(&[("units.csv", &table)]);
     let said = |arguments: &str| {

@@ -12,10 +12,10 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let rows: String = (0..30).map(|i| format!("{}.5,{},{}\n", i * i % 17, i % 5, 3 * i % 7)).collect();
     std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
-    let holes: String = (0..30).map(|i| format!("{}.5,{},\n{},,{}.25\n", i, i % 4, i % 3, i)).collect();
-    std::fs::write(folder.path().join("holes.csv"), format!("a,b,c\n{holes}")).unwrap();
+    let missing: String = (0..30).map(|i| format!("{}.5,{},\n{},,{}.25\n", i, i % 4, i % 3, i)).collect();
+    std::fs::write(folder.path().join("missing.csv"), format!("a,b,c\n{missing}")).unwrap();
     for arguments in
-        [FIT, "fit holes.csv --missing=als -k 1 -q --max-iter 5 --checkpoint c --checkpoint-every 0 -o i"]
+        [FIT, "fit missing.csv --missing=als -k 1 -q --max-iter 5 --checkpoint c --checkpoint-every 0 -o i"]
     {
         karhunen(arguments).current_dir(folder.path()).assert().success();
     }
@@ -60,15 +60,15 @@ fn nothing_is_overwritten_without_force() {
         ("fit t.csv --scores", "s.csv"),
         ("fit t.csv --loadings", "l.csv"),
         ("fit t.csv --kernel rbf -k 1 -o", "m"),
-        ("fit holes.csv --missing -o", "i"),
+        ("fit missing.csv --missing -o", "i"),
         ("transform m t.csv -o", "s.npy"),
         ("transform m t.csv -o", "empty.csv"),
         ("reconstruct m s.csv -o", "notes.csv"),
-        ("impute i holes.csv -o", "notes.csv"),
-        ("complete holes.csv -k 1 -o", "notes.csv"),
+        ("impute i missing.csv -o", "notes.csv"),
+        ("complete missing.csv -k 1 -o", "notes.csv"),
         ("diagnose m t.csv -o", "s.csv"),
         ("diagnose m t.csv -o d.csv --features", "s.csv"),
-        ("cross-validate holes.csv -k 1 -o", "s.csv"),
+        ("cross-validate missing.csv -k 1 -o", "s.csv"),
         ("rotate m -o", "s.csv"),
         ("moments t.csv -o", "t.scatter"),
         ("report m -o", "notes"),
@@ -95,7 +95,7 @@ fn a_checkpoint_is_gone_on_from_or_begun_anew_as_was_asked() {
     let folder = folder();
     let read = || std::fs::read(folder.path().join("c")).unwrap();
     let before = read();
-    let fit = "fit holes.csv --missing=als -k 1 -q --max-iter 2 --checkpoint";
+    let fit = "fit missing.csv --missing=als -k 1 -q --max-iter 2 --checkpoint";
     let message = refused(&folder, &format!("{fit} c"), 2);
     let expected = "error: --checkpoint c: the file exists and holds the checkpoint of a fit; continue it with --resume, start \
                     again and overwrite it with --force, or give another name\n";
@@ -416,7 +416,7 @@ fn a_file_that_may_not_grow_is_an_error() {
     assert_eq!(done.status.code(), Some(4), "{message}");
     assert!(message.contains("new.csv: writing failed: File too large"), "{message}");
     assert_eq!(names(folder.path()), before);
-    let kept = "fit holes.csv --missing=als -k 1 --max-iter 5 --checkpoint kept --checkpoint-every 0";
+    let kept = "fit missing.csv --missing=als -k 1 --max-iter 5 --checkpoint kept --checkpoint-every 0";
     let done = run(&format!("{kept} --json"));
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
 }

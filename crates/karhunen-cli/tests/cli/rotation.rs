@@ -198,7 +198,7 @@ fn models_of_data_with_missing_values_are_rotated_too() {
     let at = folder.path();
     // Three cells of wine are missing.
     let text = std::fs::read_to_string("../../examples/data/wine.csv").unwrap();
-    let holes: Vec<String> = text
+    let missing: Vec<String> = text
         .lines()
         .enumerate()
         .map(|(i, line)| {
@@ -209,37 +209,37 @@ fn models_of_data_with_missing_values_are_rotated_too() {
             cells.join(",") + "\n"
         })
         .collect();
-    std::fs::write(at.join("holes.csv"), holes.concat()).unwrap();
-    run(at, "fit @/holes.csv --label class --missing=ppca --scale -k 3 -q -o @/m.model");
+    std::fs::write(at.join("missing.csv"), missing.concat()).unwrap();
+    run(at, "fit @/missing.csv --label class --missing=ppca --scale -k 3 -q -o @/m.model");
     let (text, _) = run(at, "rotate @/m.model --method oblimin -o @/r.model --loadings @/pattern.csv");
     assert!(text.contains("rotated by oblimin with gamma 0: all components"), "{text}");
     let shown = run(at, "inspect @/r.model").0;
     assert!(shown.contains("of incomplete data") && shown.contains("rotated by oblimin"), "{shown}");
-    let (header, scores) = table(&run(at, "transform @/r.model @/holes.csv").0);
+    let (header, scores) = table(&run(at, "transform @/r.model @/missing.csv").0);
     assert_eq!(header, ["RC1", "RC2", "RC3"]);
     assert_eq!(scores.len(), 178);
     let found = json(&run(at, "inspect @/r.model --json=full").0);
     assert_eq!((&found["n_samples"], &found["n_features"]), (&Value::from(178), &Value::from(13)));
     // Rows through rotated scores are those of the model; a rotation changes no prediction.
-    run(at, "transform @/r.model @/holes.csv -o @/s.csv");
-    let (_, expected) = table(&run(at, "reconstruct @/m.model @/holes.csv").0);
-    for what in ["@/holes.csv", "@/s.csv", "@/holes.csv --memory-limit 20MB"] {
+    run(at, "transform @/r.model @/missing.csv -o @/s.csv");
+    let (_, expected) = table(&run(at, "reconstruct @/m.model @/missing.csv").0);
+    for what in ["@/missing.csv", "@/s.csv", "@/missing.csv --memory-limit 20MB"] {
         let (_, rows) = table(&run(at, &format!("reconstruct @/r.model {what}")).0);
         for (row, expected) in rows.iter().flatten().zip(expected.iter().flatten()) {
             assert!((row - expected).abs() < 1e-9 * expected.abs().max(1.0), "{what}");
         }
     }
-    assert_eq!(run(at, "impute @/r.model @/holes.csv").0, run(at, "impute @/m.model @/holes.csv").0);
-    let rows = run(at, "diagnose @/r.model @/holes.csv -q --features @/f.csv").0;
-    assert_eq!(rows, run(at, "diagnose @/m.model @/holes.csv -q").0);
+    assert_eq!(run(at, "impute @/r.model @/missing.csv").0, run(at, "impute @/m.model @/missing.csv").0);
+    let rows = run(at, "diagnose @/r.model @/missing.csv -q --features @/f.csv").0;
+    assert_eq!(rows, run(at, "diagnose @/m.model @/missing.csv -q").0);
     let (header, _) = table(&std::fs::read_to_string(at.join("f.csv")).unwrap());
     assert_eq!(header[1], "correlation_RC1");
-    run(at, "report @/r.model @/holes.csv -q -o @/r.html");
+    run(at, "report @/r.model @/missing.csv -q -o @/r.html");
     let page = std::fs::read_to_string(at.join("r.html")).unwrap();
     assert!(page.contains("rotated by oblimin") && page.contains("karhunen rotate fitted.model"));
     // An earlier rotation takes no part.
     run(at, "rotate @/r.model --target @/pattern.csv -q -o @/again.model");
-    refused(at, "transform @/r.model @/holes.csv --whiten", 2);
+    refused(at, "transform @/r.model @/missing.csv --whiten", 2);
 }
 
 /// Reconstructions from parts of the components, less the means, add up to that from all.

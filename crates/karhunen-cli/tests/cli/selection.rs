@@ -112,7 +112,7 @@ fn cross_validation_adds_its_rules() {
 #[test]
 fn a_table_with_missing_values_has_parallel_analysis() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("holes.csv");
+    let path = folder.path().join("missing.csv");
     // Every eleventh entry is missing.
     let wine = std::fs::read_to_string(crate::examples().join("wine.csv")).unwrap();
     let mut entry = 0;
@@ -148,12 +148,12 @@ fn what_has_no_rules_is_refused_by_name() {
     karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", path("kernel.model")))
         .assert()
         .success();
-    karhunen(&format!("fit metabolite_missing.csv --missing -k 2 -q -o {}", path("holes.model")))
+    karhunen(&format!("fit metabolite_missing.csv --missing -k 2 -q -o {}", path("missing.model")))
         .assert()
         .success();
     for (arguments, code, told) in [
         (format!("select {}", path("kernel.model")), 3, "is a model with a kernel"),
-        (format!("select {}", path("holes.model")), 3, "karhunen cross-validate"),
+        (format!("select {}", path("missing.model")), 3, "karhunen cross-validate"),
         (format!("select {} --scale", path("m.model")), 2, "--scale has no effect on a model"),
         (format!("select {} --draws 5", path("m.model")), 2, "--draws has no effect on a model"),
         (format!("select {} --observations 1", path("m.model")), 2, "at least 2 observations"),

@@ -229,7 +229,7 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
 }
 
 #[test]
-fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
+fn a_row_written_with_decimals_is_not_a_line_of_whole_numbers() {
     // A regression: ten columns with steps of three lost their first row, with a note in the report only.
     let line = |values: &[f64]| values.iter().map(|x| format!("{x:.3}")).collect::<Vec<_>>();
     let first: Vec<f64> = (0..10).map(|j| 100.0 + 3.0 * f64::from(j)).collect();

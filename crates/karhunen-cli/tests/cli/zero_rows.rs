@@ -42,7 +42,7 @@ fn folder() -> tempfile::TempDir {
     for fit in [
         "-k 2 -o pca",
         "-k 2 --kernel rbf --gamma 0.1 --pre-image ridge -o kernel",
-        "-k 2 --missing=als -o holes",
+        "-k 2 --missing=als -o missing",
     ] {
         karhunen(&format!("fit t.csv -q {fit}")).current_dir(folder.path()).assert().success();
     }
@@ -63,7 +63,7 @@ fn models_turn_no_rows_into_no_rows() {
     let folder = folder.path();
     for table in tables(folder) {
         let table = table.display();
-        for model in ["pca", "kernel", "holes"] {
+        for model in ["pca", "kernel", "missing"] {
             assert_eq!(output(folder, &format!("transform {model} {table}")), "PC1,PC2\n", "{model} {table}");
             assert_eq!(
                 output(folder, &format!("reconstruct {model} {table} --from data")),
@@ -71,7 +71,7 @@ fn models_turn_no_rows_into_no_rows() {
                 "{model} {table}"
             );
         }
-        let filled = output(folder, &format!("impute holes {table}"));
+        let filled = output(folder, &format!("impute missing {table}"));
         assert!(
             ["a,b,c,d,e\n", "x1,x2,x3,x4,x5\n", "a\tb\tc\td\te"].contains(&filled.as_str()),
             "{table}: {filled}"
@@ -84,7 +84,7 @@ fn models_turn_no_rows_into_no_rows() {
         assert!(output(folder, &format!("inspect s.{end}")).contains(expected), "{end}");
         assert_eq!(output(folder, &format!("reconstruct pca s.{end} --from scores")), "a,b,c,d,e\n", "{end}");
         assert_eq!(
-            output(folder, &format!("reconstruct holes s.{end} --from scores")),
+            output(folder, &format!("reconstruct missing s.{end} --from scores")),
             "a,b,c,d,e\n",
             "{end}"
         );

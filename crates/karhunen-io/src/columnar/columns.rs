@@ -183,12 +183,12 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Reads columns of numbers into one column-major buffer; nulls become NaN if `holes`. Also returns a warning
+    /// Reads columns of numbers into one column-major buffer; nulls become NaN if `missing`. Also returns a warning
     /// about the first integer that was rounded.
     pub(crate) fn numbers<T: Scalar>(
         &self,
         columns: &[usize],
-        holes: bool,
+        missing: bool,
     ) -> Result<(Vec<T>, Option<Phrase>)> {
         let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
         let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
@@ -200,7 +200,7 @@ impl Columns<'_> {
         let firsts: Vec<Result<First>> = values
             .par_chunks_mut((self.n_rows * per_group).max(1))
             .zip(columns.par_chunks(per_group))
-            .map(|(out, group)| self.fill(group, out, holes))
+            .map(|(out, group)| self.fill(group, out, missing))
             .collect();
         let firsts = firsts.into_iter().collect::<Result<Vec<_>>>()?;
         let rounded = firsts.iter().filter_map(|first| first.rounded.clone()).min();
@@ -213,9 +213,9 @@ impl Columns<'_> {
         }
     }
 
-    /// Fills `out` with the columns of `group`; returns the first missing value, unless `holes`, and the first
+    /// Fills `out` with the columns of `group`; returns the first missing value, unless `missing`, and the first
     /// integer that was rounded.
-    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], holes: bool) -> Result<First> {
+    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], missing: bool) -> Result<First> {
         let (mut begin, mut found) = (0, First::default());
         if self.n_rows == 0 {
             return Ok(found);
@@ -230,7 +230,7 @@ impl Columns<'_> {
                     let here = (begin + row, column, text);
                     found.rounded = found.rounded.take().into_iter().chain([here]).min();
                 }
-                if let Some(row) = first_null(array).filter(|_| !holes) {
+                if let Some(row) = first_null(array).filter(|_| !missing) {
                     found.missing = found.missing.into_iter().chain([(begin + row, column)]).min();
                 } else {
                     conversions::copy(self.path, array, &mut out[begin..end])?;

@@ -22,7 +22,7 @@ struct Table {
     batches: Arc<dyn Batches>,
     columns: Vec<usize>,
     /// If true, nulls become NaN; otherwise they are an error.
-    holes: bool,
+    missing: bool,
     mapped: Option<Mapped>,
 }
 
@@ -37,8 +37,8 @@ pub(crate) fn rows_of_columns(
     let shape = (n_rows, columns.len());
     let single = columns.iter().all(|&column| *schema.field(column).data_type() == DataType::Float32);
     let of_file = (n_bytes, mapped.clone());
-    let (path, holes, memory_limit) = (path.to_owned(), options.missing, options.most_held());
-    let table = Table { path, schema, n_rows, batches, columns, holes, mapped };
+    let (path, missing, memory_limit) = (path.to_owned(), options.missing, options.most_held());
+    let table = Table { path, schema, n_rows, batches, columns, missing, mapped };
     if single {
         AnyRows::F32(FileRows::new(Box::new(table), shape, of_file, memory_limit))
     } else {
@@ -66,7 +66,7 @@ impl Table {
         for ((array, out), &column) in
             batch.columns().iter().zip(values.chunks_exact_mut(n_rows)).zip(&self.columns)
         {
-            if let Some(row) = first_null(array).filter(|_| !self.holes) {
+            if let Some(row) = first_null(array).filter(|_| !self.missing) {
                 return Err(self.refused(first + row, column, null()));
             }
             // The reader of whole tables only warns; a file that is read in every visit is refused.

@@ -362,7 +362,7 @@ impl<'a> BlockParser<'a> {
                 }
                 return Ok((value, field.ending));
             }
-            Cell::Missing if self.columns.holes && self.columns.roles[column] == Role::Value => {
+            Cell::Missing if self.columns.missing && self.columns.roles[column] == Role::Value => {
                 return Ok((f64::NAN, field.ending));
             }
             Cell::Missing => Reason::Missing(field.text.to_vec()),

@@ -47,7 +47,7 @@ pub(super) struct Columns {
     /// Offset of the first row, in bytes.
     pub(super) first_row: usize,
     /// True if values may be missing: they become NaN.
-    pub(super) holes: bool,
+    pub(super) missing: bool,
     /// Texts in columns of numbers among the first rows.
     pub(super) words: Vec<String>,
     /// The columns that [`ReadOptions::columns`] leaves out, in the form of the option.
@@ -150,7 +150,7 @@ impl Columns {
             id_must_differ: false,
             warning: None,
             first_row,
-            holes: options.missing,
+            missing: options.missing,
             words: Vec::new(),
             left_out: Vec::new(),
         };

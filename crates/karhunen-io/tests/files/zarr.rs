@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::values::{dense, visited};
 use karhunen::{Pca, Weights};
-use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read, read_holed, read_tables};
+use karhunen_io::{Data, Log1p, ReadOptions, Table, Values, read, read_tables, read_with_missing};
 use serde_json::{Value, json};
 
 fn sample(name: &str) -> PathBuf {
@@ -497,12 +497,12 @@ fn fill_values_of_every_type_are_read_or_refused() {
 }
 
 #[test]
-fn holes_of_a_store_are_missing_values() {
+fn absent_values_of_a_store_are_missing() {
     let folder = Folder::of("tables_v2.zarr.zip");
     fs::remove_file(folder.path.join("half/0.0")).unwrap();
     folder.edit("half/.zarray", |metadata| metadata["fill_value"] = json!("NaN"));
-    let holed = read_holed(&folder.path, &array("half")).unwrap();
-    assert!(dense(&holed.table)[0].is_nan());
+    let with_missing = read_with_missing(&folder.path, &array("half")).unwrap();
+    assert!(dense(&with_missing.table)[0].is_nan());
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 mod calls;
 mod facts;
-mod holes;
+mod missing;
 mod rotated;
 mod rows;
 
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
-pub(crate) use holes::{HoleTable, Holes};
+pub(crate) use missing::{Missing, MissingTable};
 
 use crate::choice::Chosen;
 use crate::components::Leading;
@@ -33,24 +33,24 @@ impl DescribedEntries for IncompleteModel {
         run: &Run<'_>,
     ) -> Result<Content, Error> {
         let features = report.features(self.n_features())?;
-        let shown = rows_and_holes(report, self, rows, &features, None, run)?;
+        let shown = rows_and_missing(report, self, rows, &features, None, run)?;
         content(report, self, &features, Some(shown))
     }
 }
 
 /// The rows of a page, with scores of rotated components if these are given, and their missing values.
-fn rows_and_holes<T: Scalar>(
+fn rows_and_missing<T: Scalar>(
     report: &Report<'_>,
     model: &IncompleteModel,
     rows: &Observed<T>,
     features: &Names<'_>,
     rotated: Option<&RotatedModel<IncompleteModel>>,
     run: &Run<'_>,
-) -> Result<(Rows, Holes), Error> {
+) -> Result<(Rows, Missing), Error> {
     let samples = Names::of_samples(report.sample_names, rows.n_samples())?;
     let shown = Rows::of_incomplete(model, rows, (features, &samples), report, rotated, run)?;
-    let holes = Holes::of_rows(model, rows, features, shown.is_of_fit, run)?;
-    Ok((shown, holes))
+    let missing = Missing::of_rows(model, rows, features, shown.is_of_fit, run)?;
+    Ok((shown, missing))
 }
 
 /// The content for a model, and its rows if they are given.
@@ -58,7 +58,7 @@ fn content(
     report: &Report<'_>,
     model: &IncompleteModel,
     names: &Names<'_>,
-    rows: Option<(Rows, Holes)>,
+    rows: Option<(Rows, Missing)>,
 ) -> Result<Content, Error> {
     let found = diagnostics::incomplete_features(model);
     let leading = Leading {
@@ -68,10 +68,10 @@ fn content(
         residuals: None,
     };
     let with_rows = rows.is_some();
-    let (rows, holes) = rows.map_or((None, None), |(rows, holes)| (Some(rows), Some(holes)));
-    let holes = match holes {
-        Some(holes) => holes,
-        None => Holes::of_model(model, names),
+    let (rows, missing) = rows.map_or((None, None), |(rows, missing)| (Some(rows), Some(missing)));
+    let missing = match missing {
+        Some(missing) => missing,
+        None => Missing::of_model(model, names),
     };
     Ok(Content {
         fitted: facts::fitted(model, calls::is_weighted(report, model)),
@@ -81,7 +81,7 @@ fn content(
         scree: leading.scree(Vec::new()),
         n_components: model.n_components(),
         features: Some(FeatureTable::of(&model.loadings(), &found, names)),
-        holes: Some(holes),
+        missing: Some(missing),
         calls: calls::of_incomplete(report, model, with_rows, None),
         rows,
     })

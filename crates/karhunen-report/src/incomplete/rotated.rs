@@ -5,7 +5,7 @@ use karhunen::{IncompleteModel, Observed, Run, Scalar, diagnostics};
 
 use crate::components::Leading;
 use crate::features::FeatureTable;
-use crate::incomplete::{Holes, calls, content as of_model, rows_and_holes};
+use crate::incomplete::{Missing, calls, content as of_model, rows_and_missing};
 use crate::names::{Names, rotated_component};
 use crate::page::Content;
 use crate::points::Rows;
@@ -28,7 +28,7 @@ impl DescribedEntries for RotatedModel<IncompleteModel> {
         run: &Run<'_>,
     ) -> Result<Content, Error> {
         let features = report.features(self.model().n_features())?;
-        let shown = rows_and_holes(report, self.model(), rows, &features, Some(self), run)?;
+        let shown = rows_and_missing(report, self.model(), rows, &features, Some(self), run)?;
         content(report, self, &features, Some(shown))
     }
 }
@@ -38,7 +38,7 @@ fn content(
     report: &Report<'_>,
     rotated: &RotatedModel<IncompleteModel>,
     names: &Names<'_>,
-    rows: Option<(Rows, Holes)>,
+    rows: Option<(Rows, Missing)>,
 ) -> Result<Content, Error> {
     let (model, rotation) = (rotated.model(), rotated.rotation());
     let found = diagnostics::rotated_incomplete_features(rotated);

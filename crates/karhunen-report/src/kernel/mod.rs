@@ -52,7 +52,7 @@ fn content(report: &Report<'_>, model: &KernelModel, rows: Option<Rows>) -> Cont
         scree: leading.scree(Vec::new()),
         n_components: model.n_components(),
         features: None,
-        holes: None,
+        missing: None,
         calls: calls::of_kernel(report, model, rows.is_some()),
         rows,
     }

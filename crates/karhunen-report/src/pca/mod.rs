@@ -59,7 +59,7 @@ fn content(
         scree: leading.scree(choice.standard_errors.clone()),
         n_components: model.n_components(),
         features: Some(FeatureTable::of(&model.loadings(), &found, names)),
-        holes: None,
+        missing: None,
         calls: calls::of_pca(report, model, rows.is_some(), None),
         choice,
         rows,

@@ -69,7 +69,7 @@ fn content(
         scree: leading.scree(Vec::new()),
         n_components: rotated.n_components(),
         features: Some(FeatureTable::of(&rotation.pattern, &found, names)),
-        holes: None,
+        missing: None,
         calls: calls::of_pca(report, model, rows.is_some(), Some(&step(rotated))),
         choice,
         rows,

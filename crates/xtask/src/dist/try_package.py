@@ -46,14 +46,14 @@ def main(version: str) -> None:
     of_dense = karhunen.PCA(n_components=3).fit(sparse.toarray())
     np.testing.assert_allclose(of_sparse.explained_variance_, of_dense.explained_variance_, rtol=1e-8)
 
-    holes = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 20))
-    observed = rng.random(holes.shape) > 0.3
+    full = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 20))
+    observed = rng.random(full.shape) > 0.3
     filled = (
         karhunen.IncompletePCA(n_components=2)
-        .fit(np.where(observed, holes, np.nan))
-        .impute(np.where(observed, holes, np.nan))
+        .fit(np.where(observed, full, np.nan))
+        .impute(np.where(observed, full, np.nan))
     )
-    assert np.corrcoef(filled[~observed], holes[~observed])[0, 1] > 0.99
+    assert np.corrcoef(filled[~observed], full[~observed])[0, 1] > 0.99
 
     kernel = karhunen.KernelPCA(n_components=4, kernel="rbf", gamma="median").fit(wine)
     assert kernel.transform(wine).shape == (178, 4)

@@ -40,12 +40,12 @@ impl Bench {
         let bench = Self { folder, program, jobs: AtomicUsize::new(0) };
         bench.write("x.csv", &table(2000, 8, 0.0, 1))?;
         bench.write("other.csv", &table(2000, 8, 0.0, 2))?;
-        bench.write("holes.csv", &table(400, 10, 0.3, 3))?;
+        bench.write("missing.csv", &table(400, 10, 0.3, 3))?;
         bench.write("x.npy", &array(20_000, 12, 4))?;
         bench.write("other.npy", &array(20_000, 12, 5))?;
         bench.make(&["fit", "x.csv", "-k", "3", "-q", "-o", "x.model"])?;
         bench.make(&["fit", "x.npy", "-k", "3", "-q", "-o", "npy.model"])?;
-        bench.make(&["fit", "holes.csv", "--missing", "-k", "2", "-q", "-o", "holes.model"])?;
+        bench.make(&["fit", "missing.csv", "--missing", "-k", "2", "-q", "-o", "missing.model"])?;
         bench.make(&["reconstruct", "x.model", "x.csv", "-q", "--from", "data", "-o", "x.parquet"])?;
         bench.make(&[
             "reconstruct",

@@ -24,8 +24,8 @@ fn readings(bench: &Bench) -> Result<Vec<Reading>, String> {
         ("x.npy", "other.npy", words(&format!("transform {} DATA -q -o s.npy", model("npy.model")))),
         ("x.csv", "other.csv", words("fit DATA -k 3 -q -o m --scores s.csv")),
         ("x.parquet", "other.parquet", words("fit DATA -k 3 -q -o m --scores s.csv")),
-        ("holes.csv", "x.csv", words("fit DATA --missing=cg --max-iter 20 -k 2 -q -o m --scores s.csv")),
-        ("holes.csv", "x.csv", words(&format!("impute {} DATA -q -o filled.csv", model("holes.model")))),
+        ("missing.csv", "x.csv", words("fit DATA --missing=cg --max-iter 20 -k 2 -q -o m --scores s.csv")),
+        ("missing.csv", "x.csv", words(&format!("impute {} DATA -q -o filled.csv", model("missing.model")))),
     ];
     let read = |name: &str| fs::read(bench.data(name)).map_err(|error| format!("{name}: {error}"));
     jobs.into_iter()

@@ -12,7 +12,7 @@ use super::{Moment, Strike, Unable};
 
 /// Fits with missing values that write a checkpoint after every iteration.
 pub(super) fn fit_jobs(bench: &Bench) -> Result<Vec<Job>, String> {
-    let data = bench.data("holes.csv");
+    let data = bench.data("missing.csv");
     ["cg", "vb", "newton"]
         .into_iter()
         .map(|method| {

@@ -38,19 +38,19 @@ fn need(bench: &Bench, name: &str, arguments: &[String]) -> Result<u64, String> 
 
 fn jobs(bench: &Bench) -> Result<Vec<Needy>, String> {
     let data = |name: &str| bench.data(name);
-    let (x, csv, parquet, holes) = (data("x.npy"), data("x.csv"), data("x.parquet"), data("holes.csv"));
-    let (model, incomplete) = (data("npy.model"), data("holes.model"));
+    let (x, csv, parquet, missing) = (data("x.npy"), data("x.csv"), data("x.parquet"), data("missing.csv"));
+    let (model, incomplete) = (data("npy.model"), data("missing.model"));
     let commands = [
         format!("fit {x} -k 3 -q -o m"),
         format!("fit {csv} -k 3 -q --solver svd -o m --scores s.csv"),
         format!("fit {parquet} -k 3 -q -o m"),
-        format!("fit {holes} --missing -k 2 -q -o m"),
+        format!("fit {missing} --missing -k 2 -q -o m"),
         format!("fit {csv} --kernel=rbf -k 3 -q -o m"),
         format!("fit {csv} --kernel=rbf --solver nystrom -k 3 -q -o m"),
         format!("transform {model} {x} -q -o s.csv"),
         format!("reconstruct {model} {x} -q --from data -o r.npy"),
-        format!("impute {incomplete} {holes} -q -o f.csv"),
-        format!("cross-validate {holes} -k 1,2 --folds 3 -q"),
+        format!("impute {incomplete} {missing} -q -o f.csv"),
+        format!("cross-validate {missing} -k 1,2 --folds 3 -q"),
         format!("inspect {x}"),
     ];
     commands
@@ -68,7 +68,7 @@ fn jobs(bench: &Bench) -> Result<Vec<Needy>, String> {
 /// Limits the address space between that for inspecting a small model and the requirement of the command: the
 /// command must report a lack of memory and leave no file.
 pub(super) fn limits(bench: &Bench) -> Result<Strike<'_>, Unable> {
-    let least = need(bench, "version", &["inspect".to_owned(), bench.data("holes.model")])?;
+    let least = need(bench, "version", &["inspect".to_owned(), bench.data("missing.model")])?;
     let jobs = jobs(bench)?;
     Ok(Box::new(move |moment: &mut Moment| {
         let Needy { job, need } = moment.choose(&jobs);

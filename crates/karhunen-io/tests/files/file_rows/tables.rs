@@ -78,7 +78,7 @@ fn quoted_texts_of_many_lines_are_copied_as_they_are_read() {
 }
 
 #[test]
-fn weights_and_holes_are_those_of_the_whole_table() {
+fn weights_and_missing_values_are_as_in_the_whole_table() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = (0..300)
         .map(|i| match i % 7 {

@@ -15,25 +15,25 @@ const PREDICTED: usize = 50_000;
 const NAMED: usize = 5;
 
 /// Missing values of the features.
-pub(crate) struct Holes {
+pub(crate) struct Missing {
     /// Sentences.
     pub(crate) sentences: Vec<String>,
-    pub(crate) table: HoleTable,
+    pub(crate) table: MissingTable,
 }
 
 /// The numbers of the table of missing values.
 #[derive(Serialize)]
-pub(crate) struct HoleTable {
+pub(crate) struct MissingTable {
     names: Vec<String>,
     /// Share of the samples without a value.
-    missing: Vec<f64>,
+    share: Vec<f64>,
     /// Standard deviation of each feature by the fit.
     deviation: Vec<f64>,
     /// Root mean squared standard deviation of predicted missing values, noise included; NaN if there are none.
     uncertainty: Option<Vec<f64>>,
 }
 
-impl Holes {
+impl Missing {
     /// Missing values by the counts of a model.
     pub(crate) fn of_model(model: &IncompleteModel, names: &Names<'_>) -> Self {
         Self::new(model, model.n_samples(), &model.parts().n_observed, names, None)
@@ -52,11 +52,11 @@ impl Holes {
             Some(_) if is_of_fit => Some(uncertainty(model, rows, run)?),
             _ => None,
         };
-        let mut holes = Self::new(model, rows.n_samples(), &n_observed, names, uncertainty);
+        let mut missing = Self::new(model, rows.n_samples(), &n_observed, names, uncertainty);
         let complete =
             (0..rows.n_samples()).filter(|i| rows.n_observed_in_row(*i) == rows.n_features()).count();
         let empty = (0..rows.n_samples()).filter(|i| rows.n_observed_in_row(*i) == 0).count();
-        holes.sentences.push(format!(
+        missing.sentences.push(format!(
             "{} of {} have no missing value{}.",
             count(complete),
             counted(rows.n_samples(), "sample"),
@@ -65,7 +65,7 @@ impl Holes {
                 n => format!(", and {} no value at all", count(n)),
             },
         ));
-        Ok(holes)
+        Ok(missing)
     }
 
     fn new(
@@ -86,9 +86,9 @@ impl Holes {
         let chosen = |values: &[f64]| order.iter().map(|j| rounded(values[*j])).collect();
         Self {
             sentences,
-            table: HoleTable {
+            table: MissingTable {
                 names: order.iter().map(|j| names.of(*j)).collect(),
-                missing: order.iter().map(|j| rounded(share(*j))).collect(),
+                share: order.iter().map(|j| rounded(share(*j))).collect(),
                 deviation: chosen(&deviation),
                 uncertainty: uncertainty.as_deref().map(chosen),
             },

@@ -24,7 +24,7 @@ const BLOCK_VALUES: usize = 1 << 22;
 
 /// A table with missing values, and its text if it was read from one.
 #[derive(Debug)]
-pub struct HoledTable {
+pub struct TableWithMissing {
     /// The table: missing values are NaN, or not stored.
     pub table: Table,
     text: Option<(Input, Form)>,
@@ -41,15 +41,18 @@ pub type Predicted<'a> = Box<dyn Fn(usize, usize) -> f64 + 'a>;
 ///
 /// # Errors
 /// As [`crate::read`].
-pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
+pub fn read_with_missing(path: &Path, options: &ReadOptions) -> Result<TableWithMissing> {
     let options = &ReadOptions { missing: true, ..options.clone() };
     options.log1p_of_fit(path)?;
     if let Some(table) = read_folder(path, options)? {
-        return Ok(HoledTable { table, text: None });
+        return Ok(TableWithMissing { table, text: None });
     }
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) != Format::Text {
-            return Ok(HoledTable { table: named(path, read_input(input, options)?, options)?, text: None });
+            return Ok(TableWithMissing {
+                table: named(path, read_input(input, options)?, options)?,
+                text: None,
+            });
         }
         // Copies a small text, which is read a second time after the last check for changes.
         let input = match input.bytes.mapped().filter(|map| map.len() as u64 > options.most_held()) {
@@ -59,11 +62,11 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
         let (table, form) = csv::read_form(&input, options)?;
         // Rows that become columns are written as a new table.
         let text = (!options.transpose).then_some((input, form));
-        Ok(HoledTable { table: named(path, table, options)?, text })
+        Ok(TableWithMissing { table: named(path, table, options)?, text })
     })
 }
 
-impl HoledTable {
+impl TableWithMissing {
     /// Prepares a file with the missing values replaced by those that `predict` returns for each block of rows, in the
     /// format of the extension of `path`. Observed values keep their bits. From text to text with the same delimiter (`-`
     /// accepts any), all other characters are unchanged; otherwise names and labels become the first columns, and other
@@ -231,11 +234,11 @@ mod tests {
     use super::*;
 
     /// Writes the table with `value(row, column)` in place of missing values.
-    fn fill(holed: &HoledTable, to: &Path, value: fn(usize, usize) -> f64) {
+    fn fill(with_missing: &TableWithMissing, to: &Path, value: fn(usize, usize) -> f64) {
         let predict = |first: usize, _: &ObservedData| {
             Ok(Box::new(move |row, column| value(first + row, column)) as Predicted<'_>)
         };
-        holed.stage_filled(to, &predict, &Run::default()).unwrap().commit().unwrap();
+        with_missing.stage_filled(to, &predict, &Run::default()).unwrap().commit().unwrap();
     }
 
     fn filled_text(input: &str, name: &str, output: &str) -> String {
@@ -243,13 +246,13 @@ mod tests {
         let (from, to) = (folder.path().join(name), folder.path().join(output));
         std::fs::write(&from, input).unwrap();
         let options = ReadOptions { labels: vec!["kind".to_owned()], ..ReadOptions::default() };
-        let holed = read_holed(&from, &options).unwrap();
-        fill(&holed, &to, |row, column| (10 * row + column) as f64 + 0.25);
+        let with_missing = read_with_missing(&from, &options).unwrap();
+        fill(&with_missing, &to, |row, column| (10 * row + column) as f64 + 0.25);
         std::fs::read_to_string(to).unwrap()
     }
 
     #[test]
-    fn text_keeps_every_letter_but_the_holes() {
+    fn text_keeps_every_letter_but_missing_values() {
         let cases = [
             (
                 "id,a,kind,b\nx,1.50, k ,\ny, NA ,\"l\",2e0\n\n",
@@ -280,10 +283,10 @@ mod tests {
         };
         std::fs::write(&from, text(&|_| "NA".to_owned())).unwrap();
         let options = ReadOptions { memory_limit: Some(1 << 20), ..ReadOptions::default() };
-        let holed = read_holed(&from, &options).unwrap();
-        assert!(matches!(&holed.table.data, Data::F64(Values::InFile(_))));
-        assert!(holed.text.as_ref().is_some_and(|(input, _)| input.mapped().is_some()));
-        fill(&holed, &to, |row, _| row as f64 + 0.5);
+        let with_missing = read_with_missing(&from, &options).unwrap();
+        assert!(matches!(&with_missing.table.data, Data::F64(Values::InFile(_))));
+        assert!(with_missing.text.as_ref().is_some_and(|(input, _)| input.mapped().is_some()));
+        fill(&with_missing, &to, |row, _| row as f64 + 0.5);
         assert!(std::fs::read_to_string(to).unwrap() == text(&|i| format!("{i}.5")));
     }
 
@@ -301,11 +304,11 @@ mod tests {
         let [csv, parquet] = ["t.csv", "t.parquet"].map(|name| folder.path().join(name));
         std::fs::write(&csv, "city,a,kind,b\nx,0.1,k,\ny,,l,2\n").unwrap();
         let options = ReadOptions { labels: vec!["kind".to_owned()], ..ReadOptions::default() };
-        fill(&read_holed(&csv, &options).unwrap(), &parquet, |_, _| f64::NAN);
-        let holed = read_holed(&parquet, &options).unwrap();
-        assert_eq!(holed.table.id_name.as_deref(), Some("city"));
+        fill(&read_with_missing(&csv, &options).unwrap(), &parquet, |_, _| f64::NAN);
+        let with_missing = read_with_missing(&parquet, &options).unwrap();
+        assert_eq!(with_missing.table.id_name.as_deref(), Some("city"));
         let again = folder.path().join("u.csv");
-        fill(&holed, &again, |row, _| row as f64);
+        fill(&with_missing, &again, |row, _| row as f64);
         assert_eq!(std::fs::read_to_string(&again).unwrap(), "city,kind,a,b\nx,k,0.1,0\ny,l,1,2\n");
     }
 }
