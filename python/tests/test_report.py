@@ -265,7 +265,7 @@ def test_rows_count_as_the_fitted_rows_with_its_weights(wine, tmp_path):
     text = path.read_text(encoding="utf-8")
     limits = f"{monitor.t2_limit:.4g} and {monitor.spe_limit:.4g}"
     assert f"T² and SPE of new samples have the limits {limits}" in text
-    assert "178 samples are given: those of the fit." in text
+    assert "178 samples are given: the samples of the fit." in text
     assert "sample_weight=weights, level=0.95" in text
     text = pca.report(tmp_path / "b.html", wine).read_text(encoding="utf-8")
     assert "without the weights of the fit" in text

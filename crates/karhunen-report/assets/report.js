@@ -131,7 +131,7 @@
     if (tables.features) tables.features.draw();
   }
 
-  /** Three series, so that shape and not colour alone tells the kinds apart. */
+  /** Three series, so that shape and not colour alone distinguishes the kinds. */
   function points(x, y) {
     const kinds = [[], [], []];
     rows.names.forEach((_, i) => {

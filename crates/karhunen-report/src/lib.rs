@@ -1,6 +1,6 @@
 //! Reports of fitted principal components as one HTML file, which opens without a network.
 //!
-//! A report shows a model, and the rows of the fit or new ones if they are given. Its numbers are those of
+//! A report shows a model, and the rows of the fit or new ones if they are given. Its numbers are from
 //! [`karhunen::diagnostics`] and [`karhunen::selection`]; this crate selects, rounds and describes them, and reads and writes no
 //! files. The page holds its style, its program and the plotting library (Apache ECharts, in `assets/echarts`), and forbids
 //! every request by its content security policy. Names from the data are text everywhere, never markup.
@@ -53,8 +53,8 @@ pub struct Report<'a> {
     pub feature_names: Option<&'a [String]>,
     /// Names of the rows; their numbers from 1 if `None`.
     pub sample_names: Option<&'a [String]>,
-    /// Weights of the rows, as in the fit: rows of complete data count as those of a weighted fit only with them, and limits
-    /// of SPE are of weighted rows. Kernel models, whose rows have no limits, take none.
+    /// Weights of the rows, as in the fit: rows of complete data count as rows of a weighted fit only with them, and
+    /// limits of SPE are of weighted rows. Kernel models, whose rows have no limits, take none.
     pub sample_weights: Option<&'a [f64]>,
     /// Share of normal rows within each limit, between 0 and 1.
     pub level: f64,
@@ -66,7 +66,7 @@ pub struct Report<'a> {
     pub data_options: &'a [String],
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
-    /// The Python expression that makes the unfitted estimator; that of the options of the model if `None`.
+    /// The Python expression that makes the unfitted estimator; made from the options of the model if `None`.
     pub estimator: Option<&'a str>,
     #[doc(hidden)]
     pub more: karhunen::More,

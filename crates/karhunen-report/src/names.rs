@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// As [`Names::of`], to stand in a sentence: letters of other directions do not turn the words beside them.
+    /// As [`Names::of`], to stand in a sentence: letters of other directions do not turn the words next to them.
     pub(crate) fn in_text(&self, index: usize) -> String {
         let name = self.of(index);
         if name.is_ascii() {

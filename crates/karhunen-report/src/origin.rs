@@ -1,4 +1,4 @@
-//! Tests whether rows are those of a fit.
+//! Tests whether rows are the rows of a fit.
 
 use karhunen::diagnostics::{self, IncompleteSamples, Samples};
 use karhunen::{IncompleteModel, Observed, PcaModel, Scalar, Weighting};
@@ -8,8 +8,8 @@ use crate::numbers::{count, counted};
 /// Relative differences that rounding makes in sums of squares of scores, in double and in single precision.
 const ROUNDING: f64 = 1e-4;
 const ROUNDING_OF_SINGLES: f64 = 1e-3;
-/// Largest squared difference of scores that an unfinished fit has kept and those of its rows, relative to their squares. New
-/// rows differ by twice the squares.
+/// Largest squared difference of scores that an unfinished fit has kept and the scores of its rows, relative to their
+/// squares. New rows differ by twice the squares.
 const UNFINISHED: f64 = 0.25;
 
 /// The origin of rows, by their number and by what a model knows of the rows of its fit.
@@ -26,7 +26,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The origin of complete rows: those of the fit have its variances along the components and in total.
+    /// The origin of complete rows: the rows of the fit have its variances along the components and in total.
     pub(crate) fn of_complete<T: Scalar>(
         model: &PcaModel,
         found: &Samples<T>,
@@ -44,8 +44,8 @@ impl Origin {
         }
     }
 
-    /// The origin of rows with missing values: those of the fit have the scores that it kept, or if it kept none as many
-    /// entries in each column.
+    /// The origin of rows with missing values: the rows of the fit have the scores that it kept, or if it kept none as
+    /// many entries in each column.
     pub(crate) fn of_incomplete<T: Scalar>(
         model: &IncompleteModel,
         rows: &Observed<T>,
@@ -80,7 +80,7 @@ impl Origin {
     pub(crate) fn sentence(self, n: usize, n_fitted: usize) -> String {
         let given = format!("{} {} given", counted(n, "sample"), if n == 1 { "is" } else { "are" });
         match self {
-            Self::Fit => format!("{given}: those of the fit."),
+            Self::Fit => format!("{given}: the samples of the fit."),
             Self::OtherNumber => {
                 format!("{given}, and {} were fitted; they are taken to be new.", count(n_fitted))
             }
@@ -88,14 +88,15 @@ impl Origin {
                 format!("{given}, as many as were fitted, but with other scores; they are taken to be new.")
             }
             Self::NoWeights => format!(
-                "{given}, as many as were fitted, but without the weights of the fit; they are taken to be new. With these \
-                 weights, sample_weight in Python and --weights on the command line, limits are those of the samples of the fit."
+                "{given}, as many as were fitted, but without the weights of the fit; they are \
+                 taken to be new. With these weights, sample_weight in Python and --weights on the \
+                 command line, limits are for the samples of the fit."
             ),
         }
     }
 }
 
-/// Tests that weighted sums of squares of the scores and of the distances are those of the fit.
+/// Tests that weighted sums of squares of the scores and of the distances agree with the fit.
 fn has_variances<T: Scalar>(model: &PcaModel, found: &Samples<T>, weights: Option<&[f64]>) -> bool {
     let (n, total) = (found.t2.len(), model.total_variance());
     if total == 0.0 {
@@ -104,7 +105,7 @@ fn has_variances<T: Scalar>(model: &PcaModel, found: &Samples<T>, weights: Optio
     let sum = weights.map_or(n as f64, |weights| weights.iter().sum());
     let share = |i: usize| weights.map_or(1.0, |weights| weights[i]) / sum;
     let mean_square = |square: &dyn Fn(usize) -> f64| (0..n).map(|i| share(i) * square(i)).sum::<f64>();
-    // The reported variance times this is that of the population.
+    // The reported variance times this is the variance of the population.
     let population = match model.options().weighting {
         Weighting::Population => 1.0,
         Weighting::Frequency => 1.0 - 1.0 / model.sum_of_weights(),

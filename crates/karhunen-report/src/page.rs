@@ -27,7 +27,7 @@ pub struct Content {
     pub(crate) components: Vec<ComponentRow>,
     pub(crate) scree: Scree,
     pub(crate) n_components: usize,
-    /// `None` if components are no combinations of features.
+    /// `None` if components are not combinations of features.
     pub(crate) features: Option<FeatureTable>,
     /// `None` for complete data.
     pub(crate) missing: Option<Missing>,
@@ -45,7 +45,7 @@ pub(crate) struct Page {
     choice: Vec<String>,
     rules: Vec<RuleRow>,
     has_answers: bool,
-    /// The sentence of what was fitted that tells the outcome.
+    /// The sentence of what was fitted that states the outcome.
     summary: String,
     components: Vec<ComponentRow>,
     n_components: usize,

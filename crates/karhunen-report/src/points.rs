@@ -26,7 +26,7 @@ pub(crate) struct Rows {
     pub(crate) points: Points,
     /// The oddest samples and their features; `None` if they are not defined.
     pub(crate) odd: Option<Vec<OddRow>>,
-    /// True if they are those of the fit.
+    /// True if they are the rows of the fit.
     pub(crate) is_of_fit: bool,
 }
 

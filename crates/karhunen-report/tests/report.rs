@@ -31,7 +31,7 @@ fn numbers(page: &str) -> Value {
 }
 
 #[test]
-fn numbers_are_those_of_the_diagnostics() {
+fn numbers_agree_with_the_diagnostics() {
     let values = rows(80, 6);
     let model = fitted(&values, (80, 6), 3);
     let x = Dense::row_major(&values, 80, 6).unwrap();
@@ -54,7 +54,7 @@ fn numbers_are_those_of_the_diagnostics() {
 }
 
 #[test]
-fn rotated_components_are_shown_in_place_of_the_others() {
+fn rotated_components_are_shown_instead_of_the_others() {
     use karhunen::rotation::{Criterion, Oblimin, RotatedModel};
     let values = rows(80, 6);
     let model = fitted(&values, (80, 6), 4);
@@ -180,7 +180,7 @@ fn pages_of_missing_values_show_where_they_are() {
         "108 of 540 entries are missing (20.0%)",
         "IncompletePCA(2, method=&quot;ppca&quot;, scale=True)",
         "karhunen fit data.csv --missing=ppca -k 2 --scale -o pca.model",
-        "those of values without noise",
+        "variances of values without noise",
     ] {
         assert!(page.contains(said), "{said}");
     }
@@ -231,7 +231,7 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         let model = pca.fit(&x, &Weights::of_samples(&weights)).unwrap();
         let report = Report { sample_weights: Some(&weights), ..Report::default() };
         let page = report.page_of_rows(&model, &x, &Run::default()).unwrap();
-        assert!(page.contains("80 samples are given: those of the fit."), "{weighting:?}");
+        assert!(page.contains("80 samples are given: the samples of the fit."), "{weighting:?}");
         assert!(
             page.contains("sample_weight=weights, level=0.95") && page.contains("--weights WEIGHTS --level")
         );
@@ -240,7 +240,7 @@ fn limits_of_a_weighted_fit_are_of_weighted_rows() {
         let (limit, shown) = (limit.limit(0.95, SpeLimit::Box).unwrap(), numbers(&page));
         let shown = shown["rows"]["spe"]["limit"].as_f64().unwrap();
         assert!((shown - limit).abs() <= 1e-4 * limit, "{shown} {limit}");
-        // Without the weights they are not those of the fit.
+        // Without the weights they are not the samples of the fit.
         let page = Report::default().page_of_rows(&model, &x, &Run::default()).unwrap();
         assert!(
             page.contains("without the weights of the fit")
@@ -273,7 +273,7 @@ fn errors_of_a_few_rows_give_no_limit() {
 }
 
 #[test]
-fn rows_are_those_of_the_fit_by_their_values() {
+fn rows_of_the_fit_are_recognised_by_their_values() {
     let values = rows(160, 6);
     let (first, second) = values.split_at(480);
     fn x(values: &[f64]) -> Dense<'_, f64> {
@@ -285,7 +285,7 @@ fn rows_are_those_of_the_fit_by_their_values() {
             let model = pca.fit(&x(first), &Weights::default()).unwrap();
             let origin =
                 |values: &[f64]| Report::default().page_of_rows(&model, &x(values), &Run::default()).unwrap();
-            assert!(origin(first).contains("those of the fit."));
+            assert!(origin(first).contains(": the samples of the fit."));
             assert!(origin(second).contains("but with other scores; they are taken to be new."));
         }
     }
@@ -293,7 +293,9 @@ fn rows_are_those_of_the_fit_by_their_values() {
         (Observed::from_dense(&x(first)).unwrap(), Observed::from_dense(&x(second)).unwrap());
     let model = IncompletePca::new(2).fit(&fitted).unwrap();
     let origin = |rows| Report::default().page_of_entries(&model, rows, &Run::default()).unwrap();
-    assert!(origin(&fitted).contains("those of the fit.") && origin(&other).contains("with other scores"));
+    assert!(
+        origin(&fitted).contains(": the samples of the fit.") && origin(&other).contains("with other scores")
+    );
     // A kernel model has no limits, so that weights would change nothing.
     let model = KernelPca::new(2).fit(&x(first), &Weights::default()).unwrap();
     let report = Report { sample_weights: Some(&[1.0; 80]), ..Report::default() };

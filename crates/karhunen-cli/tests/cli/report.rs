@@ -93,14 +93,14 @@ fn a_page_of_a_weighted_fit_takes_its_weights() {
         std::fs::read_to_string(at("w.html")).unwrap()
     };
     let weighted = page("--weights proline");
-    assert!(weighted.contains("178 samples are given: those of the fit."));
+    assert!(weighted.contains("178 samples are given: the samples of the fit."));
     assert!(weighted.contains("--weights WEIGHTS --level 0.95"));
     assert!(page("").contains("without the weights of the fit"));
     let said = message(&format!("report {} --weights proline -o {}", at("m.model"), at("w.html")), 2);
     assert!(said.contains("DATA"), "{said}");
     karhunen(&format!("fit wine.csv --label class --kernel rbf -k 2 -q -o {}", at("k"))).assert().success();
     let kernel = format!("report {} wine.csv --label class --weights proline -o {}", at("k"), at("k.html"));
-    assert!(message(&kernel, 2).contains("--weights has no effect on the page of a kernel model"));
+    assert!(message(&kernel, 2).contains("--weights does not apply to kernel models"));
 }
 
 /// Options of a fit that are not of its data, and the data with their own options.

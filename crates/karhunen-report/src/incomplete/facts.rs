@@ -19,7 +19,7 @@ pub(super) fn fitted(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     let method = model.convergence().method;
     let mean = match options.mean {
         MeanMode::Joint => "The mean of each feature was fitted with the components.",
-        MeanMode::Fixed => "The mean of each feature is that of its observed entries.",
+        MeanMode::Fixed => "The mean of each feature is the mean of its observed entries.",
         MeanMode::None => "No feature was centred.",
     };
     let mut treatment = mean.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn fitted(model: &IncompleteModel, weighted: bool) -> Vec<String> {
         }
         (None, Some(_)) if options.noise == NoiseModel::Feature => treatment
             .push_str(" Each feature was divided by the deviation of its noise, which was fitted too (factor analysis)."),
-        // A stream goes on with the scales of the model that it continues.
+        // A stream keeps the scales of the model that it continues.
         (None, Some(_)) => treatment.push_str(" Each feature was divided by the scale of an earlier fit."),
         (_, None) => {}
     }
@@ -88,8 +88,9 @@ pub(super) fn fitted(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     ];
     if learns_variances(method) {
         sentences.push(
-            "Variances along the components are those of values without noise. Eigenvalues of complete data are larger by the \
-             noise variance, and by what the sample adds to the variances of the population."
+            "Variances along the components are variances of values without noise. Eigenvalues of complete \
+             data are larger by the noise variance, and by what the sample adds to the variances of the \
+             population."
                 .to_owned(),
         );
     }
@@ -132,7 +133,7 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
         "The root mean squared error of the fitted entries is {}{}.",
         significant(found.rmse, 4),
         match found.held_out_rmse {
-            Some(error) => format!(", that of entries held out {}", significant(error, 4)),
+            Some(error) => format!(", on entries held out {}", significant(error, 4)),
             None => String::new(),
         },
     ));
@@ -166,8 +167,8 @@ pub(super) fn exactness(model: &IncompleteModel, names: &Names<'_>) -> Vec<Strin
     }
     if let Some(dominant) = model.dominant() {
         sentences.push(format!(
-            "Warning: {} without variance: beside {}, all columns together have {} of it. Scale the columns if they have different \
-             units.",
+            "Warning: {} without variance: apart from {}, all columns together have {} of it. Scale the \
+             columns if they have different units.",
             counted(dominant.n_lost, "component"),
             names.in_text(dominant.column),
             significant(dominant.others, 2),

@@ -39,7 +39,7 @@ impl Missing {
         Self::new(model, model.n_samples(), &model.parts().n_observed, names, None)
     }
 
-    /// Missing values of rows, and the deviations of their predictions if the rows are those of the fit.
+    /// Missing values of rows, and the deviations of their predictions if the rows are the rows of the fit.
     pub(crate) fn of_rows<T: Scalar>(
         model: &IncompleteModel,
         rows: &Observed<T>,
@@ -149,8 +149,9 @@ fn sentences(
                 // Deviations follow from the entries that were fitted: held-out entries say which is predicted best.
                 sentences.push(format!(
                     "By the model, with the noise of each feature, a predicted missing value has a standard \
-                     deviation of {} to {} times that of its feature; 1 means that the other features say nothing. Which \
-                     features are predicted well is what cross-validation says, by entries that are held out.",
+                     deviation of {} to {} times the deviation of its feature; 1 means that the other \
+                     features say nothing. Which features are predicted well is what \
+                     cross-validation says, by entries that are held out.",
                     significant(least, 3),
                     significant(most, 3),
                 ));
@@ -164,8 +165,8 @@ fn sentences(
     sentences
 }
 
-/// Root mean squared standard deviation of the predicted missing values of each feature, noise included; of many, those at
-/// equal distances in the order of the rows.
+/// Root mean squared standard deviation of the predicted missing values of each feature, noise included; of many, only
+/// of values at equal distances in the order of the rows.
 fn uncertainty<T: Scalar>(
     model: &IncompleteModel,
     rows: &Observed<T>,

@@ -12,7 +12,7 @@ use crate::points::Rows;
 use crate::rotation::{correlated, iterations, sentence, step};
 use crate::{Described, DescribedEntries, Error, Report};
 
-const UNCHANGED: &str = "T², SPE and predictions are those of the fit; no rotation changes them.";
+const UNCHANGED: &str = "T², SPE and predictions are as without rotation; no rotation changes them.";
 
 impl Described for RotatedModel<IncompleteModel> {
     fn content(&self, report: &Report<'_>) -> Result<Content, Error> {

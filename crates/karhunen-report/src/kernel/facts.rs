@@ -120,8 +120,8 @@ pub(super) fn exactness(model: &KernelModel) -> Vec<String> {
         let largest = model.eigenvalues().first().copied().unwrap_or(0.0);
         if -least > 1e-8 * largest {
             sentences.push(format!(
-                "Warning: the kernel matrix is not positive semi-definite (smallest eigenvalue {}); the components are those of \
-                 its positive part.",
+                "Warning: the kernel matrix is not positive semi-definite (smallest eigenvalue {}); the \
+                 components are from its positive part.",
                 significant(least, 3),
             ));
         }

@@ -99,7 +99,7 @@ fn expression(model: &PcaModel) -> String {
     format!("PCA({})", words.join(", "))
 }
 
-/// Tests whether the rows of the fit had weights, which may sum to their number, or those of the page have.
+/// Tests whether the rows of the fit had weights, which may sum to their number, or the rows of the page have.
 fn is_weighted(report: &Report<'_>, model: &PcaModel) -> bool {
     report.sample_weights.is_some()
         || model.sum_of_weights() != model.n_samples() as f64

@@ -13,7 +13,7 @@ use crate::points::Rows;
 use crate::rotation::{correlated, iterations, sentence, step};
 use crate::{Described, DescribedRows, Error, Report};
 
-const DISTANCES: &str = "T² and SPE are those of these components; no rotation changes them.";
+const DISTANCES: &str = "T² and SPE are as for the components; no rotation changes them.";
 
 impl Described for RotatedModel {
     fn content(&self, report: &Report<'_>) -> Result<Content, Error> {

@@ -21,7 +21,7 @@ struct Limits {
 }
 
 impl Rows {
-    /// Computes the diagnostics of all rows; the scores are those of the rotated components, if there is a rotation.
+    /// Computes the diagnostics of all rows; the scores are of the rotated components, if there is a rotation.
     pub(crate) fn of_complete<T: Scalar>(
         model: &PcaModel,
         x: &dyn Source<T>,
