@@ -23,7 +23,7 @@ usage: cargo xtask test              run the first ring of tests: format, clippy
        cargo xtask test STEP …       run the named steps
        cargo xtask faults [--moments N] [--seed S] [KIND …]
                                     kill, stop and starve the command line at random moments
-       cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
+       cargo xtask fuzz [ARG …]     search for inputs that break an invariant, for --minutes M
        cargo xtask calibrate        simulate how often statements about data are true (minutes)
        cargo xtask promises         write docs/promises.md
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_that_of_the_table_and_every_promise_has_words_and_a_test() {
+    fn the_page_matches_the_table_and_every_promise_has_words_and_a_test() {
         let promises = read().unwrap();
         promises.iter().try_for_each(Promise::check).unwrap();
         assert!(promises.len() > 15 && text(PAGE).unwrap() == page(&promises), "run cargo xtask promises");

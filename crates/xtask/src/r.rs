@@ -67,7 +67,7 @@ pub(crate) fn package() -> Result<PathBuf, String> {
         copy(&root().join("r").join(part), &package.join(part))?;
     }
     for made in ["Makevars", "init.o", "karhunen.so"] {
-        // Those of a build in the repository.
+        // Files of a build in the repository.
         let _ = fs::remove_file(package.join("src").join(made));
     }
     copy_crates(&package.join("src"))?;
@@ -176,7 +176,7 @@ fn check(tarball: &Path, library: &Path) -> Result<(), String> {
     }
 }
 
-/// A command of R that takes the crates of this repository and what is compiled of them, not those of the tarball.
+/// A command of R that takes the crates of this repository and what is compiled of them, not the crates of the tarball.
 fn r(arguments: &[&str]) -> Command {
     let mut command = Command::new("R");
     command.args(arguments).env("KARHUNEN_WORKSPACE", root()).current_dir(root()).stdin(Stdio::null());

@@ -49,7 +49,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Adds those of other tests.
+    /// Adds the counts of other tests.
     pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -79,7 +79,7 @@ fn chosen(words: &[String]) -> Vec<Step> {
     steps().filter(|(name, _)| words.iter().any(|word| word == name || word == ALL)).collect()
 }
 
-/// Runs the steps that are named. The end lists them with their time and that of the processors, why they failed and the
+/// Runs the steps that are named. The end lists them with their time and processor time, why they failed and the
 /// tests that failed; the last line gives the numbers of passed and failed tests. A failed step without tests counts as one
 /// failure.
 pub(crate) fn run(words: &[String]) -> ExitCode {

@@ -33,7 +33,7 @@ pub(super) fn write(folder: &Path) -> Result<String, String> {
     Ok(format!("{} files{left_out}", names.len()))
 }
 
-/// Tests whether a name is that of a package of another version: `cargo xtask dist PART` keeps what is there.
+/// Tests whether a name belongs to a package of another version: `cargo xtask dist PART` keeps what is there.
 fn is_of_other_version(name: &str) -> bool {
     let version =
         name.strip_prefix("karhunen-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

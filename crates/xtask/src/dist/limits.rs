@@ -5,7 +5,7 @@ use object::elf::{GNU_PROPERTY_X86_ISA_1_V2, GNU_PROPERTY_X86_ISA_1_V3, GNU_PROP
 use super::elf::Needs;
 use super::targets::Libc;
 
-/// Libraries of glibc that PEP 600 expects on every system, and that of gcc's unwinder.
+/// Libraries of glibc that PEP 600 expects on every system, and the library of gcc's unwinder.
 const OF_GLIBC: [&str; 8] = [
     "libc.so.6",
     "libm.so.6",

@@ -47,7 +47,7 @@ type Texts = BTreeMap<String, BTreeSet<String>>;
 fn text(linked: &[&Package], mut texts: Texts) -> Result<String, String> {
     let mut list = format!(
         "karhunen {VERSION} holds the following packages, and the standard library of Rust (MIT OR Apache-2.0; the\n\
-         file COPYRIGHT-library.html or LICENSE-RUST-LIBRARY.html beside this one names its authors and licences).\n\n"
+         file COPYRIGHT-library.html or LICENSE-RUST-LIBRARY.html next to this one names its authors and licences).\n\n"
     );
     for package in linked {
         let Package { name, version, license, .. } = package;
@@ -64,7 +64,7 @@ fn text(linked: &[&Package], mut texts: Texts) -> Result<String, String> {
     Ok(list)
 }
 
-/// The texts that a package brings; else those of a package of the same authors under the same licence; else the
+/// The texts that a package brings; else the texts of a package of the same authors under the same licence; else the
 /// standard text of its licence, with its authors.
 fn texts_of(package: &Package, linked: &[&Package]) -> Result<Vec<String>, String> {
     let own = own_texts(&package.folder)?;
@@ -145,23 +145,23 @@ pub(super) fn of_rust() -> Result<PathBuf, String> {
 }
 
 /// Licences in the folder `python`, from where maturin takes them; removed when dropped.
-pub(super) struct Beside([PathBuf; 2]);
+pub(super) struct PythonLicences([PathBuf; 2]);
 
-impl Beside {
+impl PythonLicences {
     /// Writes the licences of the extension module.
     pub(super) fn python(triple: &str) -> Result<Self, String> {
         let paths = ["LICENSE-DEPENDENCIES", "LICENSE-RUST-LIBRARY.html"]
             .map(|name| root().join("python").join(name));
-        let beside = Self(paths);
-        let [dependencies, rust] = &beside.0;
+        let licences = Self(paths);
+        let [dependencies, rust] = &licences.0;
         let failed = |error: std::io::Error| format!("{}: {error}", dependencies.display());
         fs::write(dependencies, notices("karhunen-python", triple)?).map_err(failed)?;
         fs::copy(of_rust()?, rust).map_err(failed)?;
-        Ok(beside)
+        Ok(licences)
     }
 }
 
-impl Drop for Beside {
+impl Drop for PythonLicences {
     fn drop(&mut self) {
         for path in &self.0 {
             // It may not have been written.

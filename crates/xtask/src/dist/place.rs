@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// Lets nothing but `rustflags` decide which code a command compiles to. These flags also replace those of cargo's
+/// Lets nothing but `rustflags` decide which code a command compiles to. These flags also replace the flags of cargo's
 /// configuration files.
 pub(super) fn plain<'a>(command: &'a mut Command, rustflags: &str) -> &'a mut Command {
     for (name, _) in std::env::vars_os() {

@@ -29,7 +29,7 @@ const DOCUMENTS: &str = "share/doc/karhunen";
 /// An emulator, and a processor of the lowest level of x86-64, which knows neither SSSE3 nor AVX.
 const OLDEST: [&str; 3] = ["qemu-x86_64", "-cpu", "Opteron_G1"];
 
-/// Builds an archive for every system whose standard library is installed; tries that of this machine, unpacked.
+/// Builds an archive for every system whose standard library is installed; tries the one for this machine, unpacked.
 pub(super) fn make(place: &Place) -> Vec<Line> {
     let mut lines = Vec::new();
     for target in &TARGETS {

@@ -6,7 +6,7 @@ use super::{archive, trial};
 use crate::python::run;
 use crate::workspace::root;
 
-/// Files without which a build is not that of the repository.
+/// Files without which a build is not a build of the repository.
 const NEEDED: [&str; 6] = [
     "Cargo.lock",
     "PKG-INFO",

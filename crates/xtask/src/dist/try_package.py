@@ -1,4 +1,4 @@
-"""Tries an installed karhunen beside scikit-learn: `python -I try_package.py VERSION`, in an empty folder."""
+"""Tries an installed karhunen next to scikit-learn: `python -I try_package.py VERSION`, in an empty folder."""
 
 import platform
 import sys

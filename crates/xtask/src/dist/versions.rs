@@ -1,4 +1,4 @@
-//! The version stands in `workspace.package` of `Cargo.toml`. cargo wants it again beside the path of each published
+//! The version stands in `workspace.package` of `Cargo.toml`. cargo wants it again next to the path of each published
 //! package of the workspace, and R in the description of its package; these copies must agree.
 
 use std::fs;

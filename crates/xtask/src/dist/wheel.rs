@@ -15,14 +15,14 @@ use super::targets::{TARGETS, Target};
 use super::trial;
 use crate::python::run;
 
-/// Files that a wheel holds beside its modules, below `karhunen-VERSION.dist-info`.
+/// Files that a wheel holds in addition to its modules, below `karhunen-VERSION.dist-info`.
 const METADATA: [&str; 4] =
     ["METADATA", "licenses/LICENSE-MIT", "licenses/LICENSE-APACHE", "licenses/LICENSE-DEPENDENCIES"];
 
 /// The extension module within a wheel.
 const MODULE: &str = "karhunen/_core.abi3.so";
 
-/// Builds a wheel for every system whose standard library is installed; tries that of this machine.
+/// Builds a wheel for every system whose standard library is installed; tries the one for this machine.
 pub(super) fn make(place: &Place) -> Vec<Line> {
     let one = |target: &Target| match target.missing() {
         Some(why) => Ok(Outcome::Skipped(why)),
@@ -33,7 +33,7 @@ pub(super) fn make(place: &Place) -> Vec<Line> {
 
 fn build(place: &Place, target: &Target) -> Result<Outcome, String> {
     let folder = place.emptied("wheels")?;
-    let notices = notices::Beside::python(target.triple)?;
+    let notices = notices::PythonLicences::python(target.triple)?;
     let mut maturin = place.tool("maturin")?;
     maturin
         .args(["build", "--release", "--locked", "--quiet", "--zig", "--strip"])

@@ -144,7 +144,7 @@ pub(super) fn files_that_change(bench: &Bench) -> Result<Strike<'_>, Unable> {
     }))
 }
 
-/// The files beside the data.
+/// All files but the data.
 fn outputs(folder: &Path, reading: &Reading) -> Result<Files, String> {
     let mut found = files(folder)?;
     found.remove(&reading.name);
