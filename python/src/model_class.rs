@@ -20,7 +20,7 @@ use crate::errors::to_python;
 /// A Python class that holds an immutable model of the engine.
 pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
     /// The model of the engine.
-    type Core: Stored<Beside: Send> + Clone + Send + Sync;
+    type Core: Stored<Extras: Send> + Clone + Send + Sync;
 
     fn core(&self) -> &Arc<Self::Core>;
 

@@ -32,7 +32,7 @@ def test_every_fit_names_ids_and_classes(estimator):
     scattered = np.random.default_rng(1).permutation(60) * 37
     with pytest.warns(UserWarning, match=r"column 'patient_id' holds whole numbers that all differ .* if they are ids"):
         estimator.fit(frame("patient_id", scattered))
-    with pytest.warns(UserWarning, match=r"column 'Class' holds 3 whole numbers .*; if they stand for classes, leave"):
+    with pytest.warns(UserWarning, match=r"column 'Class' holds 3 whole numbers .*; if they denote classes, leave"):
         estimator.fit(frame("Class", np.arange(60) // 5 % 3))
 
 

@@ -69,7 +69,7 @@ fn end(bytes: usize) -> ! {
         // Another thread is ending the process and needs time; or the removal below failed to allocate.
         std::thread::sleep(Duration::from_secs(1));
     } else {
-        // SAFETY: the pointer and the length are those of `text`.
+        // SAFETY: the pointer and the length come from `text`.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len() as _) };
         karhunen_io::discard_unfinished_at_once();
     }

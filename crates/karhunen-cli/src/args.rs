@@ -60,7 +60,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Find the principal components of a table
     Fit(Box<FitArgs>),
-    /// Add rows to a fit that goes on as rows come in
+    /// Update a fitted model with new rows
     Update(Box<UpdateArgs>),
     /// Compute the scores of rows under a model
     Transform(TransformArgs),
@@ -167,7 +167,7 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
-    /// Correct the scores of new rows, which are too near to zero if the fit had many more columns than rows
+    /// Correct the shrinkage of new rows' scores (data with many more columns than rows)
     ///
     /// Each row is added to the fitted ones and the components are updated (OADP, Zhang, Dey and Lee 2020). Not for fitted
     /// rows; more components than are of interest make the correction better. Missing values are left out: each row is
@@ -218,9 +218,9 @@ pub(crate) struct DiagnoseArgs {
     /// Write correlations, contributions and squared cosines of features and components, and communalities, here
     #[arg(long, value_name = "FEATURES", value_hint = ValueHint::FilePath)]
     pub(crate) features: Option<PathBuf>,
-    /// The rows are those of the fit
+    /// The rows are from the fit
     ///
-    /// T2 of fitted rows has a beta distribution, that of new rows an F distribution. The limits for SPE follow from
+    /// T2 of fitted rows has a beta distribution, T2 of new rows an F distribution. The limits for SPE follow from
     /// fitted rows: for these from their errors, for new rows from their errors under fits without them. Both are then
     /// shown. A model of fit --limits keeps the limits for new rows. With missing values they follow from the errors of the
     /// rows of the fit, of 1,000 rows and 100,000 entries or more from the noise variance of the model
@@ -295,7 +295,7 @@ pub(crate) struct ReconstructArgs {
 #[command(after_help = "Examples:
   karhunen impute missing.model missing.csv -o filled.csv
   karhunen impute missing.model missing.tsv --delimiter tab
-  karhunen impute missing.model large.parquet --memory-limit 2GB -o filled.parquet")]
+  karhunen impute missing.model large.npy --memory-limit 2GB -o filled.npy")]
 pub(crate) struct ImputeArgs {
     /// Model written by fit --missing -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -337,7 +337,7 @@ pub(crate) struct PredictArgs {
     /// Table with the id of a row and the id of a column in each line: CSV, TSV, Parquet or Arrow; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) pairs: PathBuf,
-    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the fitted triples,
+    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: as in the fitted triples,
     /// otherwise row,column]
     #[arg(long = "pairs", value_name = "ROW,COLUMN", value_parser = pair)]
     pub(crate) columns: Option<[String; 2]>,

@@ -30,7 +30,7 @@ impl CategoryDataset {
     /// Reads a table.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_categories`].
+    /// Same errors as [`karhunen_io::read_categories`].
     pub(crate) fn read(
         path: &Path,
         kinds: ColumnKinds<'_>,
@@ -53,8 +53,8 @@ impl CategoryDataset {
         let n = self.table.n_rows;
         let hint = |column: &Column| match &column.values {
             ColumnValues::Categories { names, .. } if are_many_categories(names.len(), n) => Some(format!(
-                "column `{}` has {} categories in {} rows: ids and measurements are no categories; set it \
-                     aside with --label, bin it, or use --famd for numbers",
+                "column `{}` has {} categories in {} rows: ids and measurements are not categories; exclude \
+                     it with --label, bin it, or use --famd for numbers",
                 shortened(&column.name),
                 count(names.len()),
                 count(n)
@@ -88,7 +88,7 @@ impl CategoryDataset {
     /// the model has names.
     ///
     /// # Errors
-    /// Those of [`names::order`].
+    /// Same errors as [`names::order`].
     pub(crate) fn aligned(&mut self, model: &CategoricalModel, named: bool) -> Result<Vec<Column>> {
         let known: Vec<String> =
             model.variables().iter().map(|variable| variable.name().to_owned()).collect();
@@ -131,8 +131,8 @@ impl CategoryDataset {
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(label))).collect();
-        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
-        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        let excluded = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(excluded).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 }

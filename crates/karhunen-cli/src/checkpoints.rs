@@ -93,11 +93,11 @@ impl CheckpointArgs {
         self.check(given, output, inputs)
     }
 
-    /// Calls `fit` with the log of its passes, if it is requested: those of an earlier run are not made again. A pass that
-    /// cannot be kept causes a warning.
+    /// Calls `fit` with the log of its passes, if it is requested: passes of an earlier run are not made again. A pass
+    /// that cannot be kept causes a warning.
     ///
     /// # Errors
-    /// [`Failure::File`] for a checkpoint that cannot be read; those of the fit, with the file at fault.
+    /// [`Failure::File`] for a checkpoint that cannot be read; errors of the fit, with the file at fault.
     pub(crate) fn fit_logged<M>(
         &self,
         progress: &Progress,
@@ -123,7 +123,7 @@ impl CheckpointArgs {
     /// be written causes a warning: the fit continues.
     ///
     /// # Errors
-    /// [`Failure::File`] for a checkpoint that cannot be read; otherwise those of the fit, with the file at fault.
+    /// [`Failure::File`] for a checkpoint that cannot be read; otherwise errors of the fit, with the file at fault.
     pub(crate) fn fit(
         &self,
         pca: &IncompletePca,
@@ -170,7 +170,7 @@ impl CheckpointArgs {
     }
 }
 
-/// A log that tells how many passes a fit goes on after.
+/// A log that reports after how many passes a fit continues.
 struct Announced<'a> {
     log: &'a PassLogFile,
     path: &'a Path,
@@ -182,7 +182,7 @@ impl PassLog for Announced<'_> {
         self.log.begin(fit)?;
         if let n @ 1.. = self.log.n_kept() {
             let passes = if n == 1 { "pass" } else { "passes" };
-            let message = format!("{}: goes on after {n} {passes}", self.path.display());
+            let message = format!("{}: continues after {n} {passes}", self.path.display());
             tell(self.progress, Some(CheckpointNews::Again(message)));
         }
         Ok(())

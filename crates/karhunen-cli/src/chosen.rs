@@ -13,7 +13,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// All of `n_components`, or those of `--only`.
+    /// All of `n_components`, or the components of `--only`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a component that the model lacks.

@@ -54,7 +54,7 @@ impl<'a, U: Scalar> ComputedRows<'a, U> {
     /// Computes and writes the rows. `explain` translates errors of the computation.
     ///
     /// # Errors
-    /// Those of the model and of the source; those of [`Outputs::table`].
+    /// Errors of the model, of the source and of [`Outputs::table`].
     pub(crate) fn write_to(
         self,
         outputs: &mut Outputs,

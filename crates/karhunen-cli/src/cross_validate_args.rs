@@ -28,10 +28,11 @@ const SOLVER: &str = "Solver";
   karhunen cross-validate missing.tsv --delimiter tab --label class
 
 Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and \
-predicts those inside; the error is that of these predictions. Q2 is the share of the squares of held-out entries that is \
-predicted, R2 the share of all entries that a fit to all of them reproduces. Of the choices within one standard error of \
-the lowest error, the simplest is advised. Complete tables are cross-validated in the same way; --missing=ppca predicts by \
-probabilistic PCA, --missing=em by least squares, which extrapolate from rows that keep few entries.")]
+predicts those inside; the error refers to these predictions. Q2 is the share of the squares of held-out \
+entries that is predicted, R2 the share of all entries that a fit to all of them reproduces. Of the choices \
+within one standard error of the lowest error, the simplest is advised. Complete tables are cross-validated \
+in the same way; --missing=ppca predicts by probabilistic PCA, --missing=em by least squares, which extrapolate \
+from rows that keep few entries.")]
 pub(crate) struct CrossValidateArgs {
     /// Table or matrix with or without missing values, or triples; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]

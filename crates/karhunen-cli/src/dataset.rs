@@ -31,7 +31,7 @@ impl Dataset {
     /// Reads a table from a file, or from the files of a folder.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_tables`].
+    /// Same errors as [`karhunen_io::read_tables`].
     pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<Self> {
         Self::read_all(&[path.to_owned()], options, progress)
     }
@@ -39,7 +39,7 @@ impl Dataset {
     /// Reads a table from several files, one below the other.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_tables`].
+    /// Same errors as [`karhunen_io::read_tables`].
     pub(crate) fn read_all(paths: &[PathBuf], options: &ReadOptions, progress: &Progress) -> Result<Self> {
         let file = input_names(paths);
         let started = Instant::now();
@@ -83,7 +83,7 @@ impl Dataset {
     /// Checks that a file whose values are used in place is unchanged. Call it before writing any result.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::Data::check_unchanged`].
+    /// Same errors as [`karhunen_io::Data::check_unchanged`].
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         Ok(self.table.data.check_unchanged()?)
     }
@@ -122,7 +122,7 @@ impl Dataset {
     /// Reads a table or a model, and returns the seconds of reading.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_any`].
+    /// Same errors as [`karhunen_io::read_any`].
     pub(crate) fn read_any(
         path: &Path,
         options: &ReadOptions,
@@ -141,7 +141,7 @@ impl Dataset {
     /// For each column of this table, the index of the model's feature; `None` if the order is the same.
     ///
     /// # Errors
-    /// Those of [`names::order`].
+    /// Same errors as [`names::order`].
     pub(crate) fn order(&self, known: Option<&[String]>, n_features: usize) -> Result<Option<Vec<usize>>> {
         let (_, n_columns) = self.table.data.shape();
         let columns = self.table.feature_names.as_deref();
@@ -164,7 +164,7 @@ impl Dataset {
     /// Brings the columns into the order of the features `known`, where both have names.
     ///
     /// # Errors
-    /// Those of [`Dataset::order`].
+    /// Same errors as [`Dataset::order`].
     pub(crate) fn aligned(
         self,
         known: Option<&[String]>,
@@ -203,8 +203,8 @@ impl Dataset {
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
-        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
-        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        let excluded = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(excluded).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 }

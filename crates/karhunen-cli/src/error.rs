@@ -53,10 +53,13 @@ pub(crate) enum Failure {
     #[error("stopped; nothing was written")]
     Stopped,
     /// Ctrl-C after a checkpoint was written.
-    #[error("stopped; the fit goes on from {} with --resume", .0.display())]
+    #[error("stopped; --resume will continue from {}", .0.display())]
     StoppedAt(PathBuf),
     /// Ctrl-C after the last checkpoint could not be written, but an earlier one was.
-    #[error("stopped; the last checkpoint could not be written, so the fit goes on from an earlier one, {}, with --resume", .0.display())]
+    #[error(
+        "stopped; the last checkpoint could not be written; --resume will continue from an earlier one, {}",
+        .0.display()
+    )]
     StoppedBehind(PathBuf),
 }
 
@@ -120,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// Returns true if the reader of the standard output closed it, which is no failure: `karhunen … | head`.
+    /// Returns true if the reader of the standard output closed it, which is not a failure: `karhunen … | head`.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let source = match self {
             Failure::StandardOutput(source) => source,
@@ -182,8 +185,8 @@ impl<'a> Places<'a> {
                 ))
             }
             E::ValueOverflow { row, column, dtype } => Failure::Data(format!(
-                "{file}: {}: the value of column {} that the scores represent is beyond the range of {dtype}; check the \
-                 scores",
+                "{file}: {}: the value of column {} that the scores represent is beyond the range of \
+                 {dtype}; check the scores",
                 self.row(row),
                 column + 1
             )),

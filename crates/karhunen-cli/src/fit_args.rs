@@ -239,7 +239,7 @@ pub(crate) struct FitOutputArgs {
 pub(crate) struct SummaryArgs {
     /// Print the summary as JSON
     ///
-    /// The names are those of scikit-learn; --json=full adds components and loadings
+    /// The names are as in scikit-learn; --json=full adds components and loadings
     #[arg(
         long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
         default_missing_value = "summary", conflicts_with = "quiet"

@@ -56,7 +56,7 @@ pub(crate) enum Part {
 }
 
 impl FitFiles {
-    /// The options of the files that are written, with that of a checkpoint.
+    /// The options of the files that are written, with the option of a checkpoint.
     pub(crate) fn outputs<'a>(
         &'a self,
         checkpoint: Option<&'a Path>,
@@ -112,7 +112,7 @@ impl FitFiles {
     /// requested part to its path.
     ///
     /// # Errors
-    /// Those of `write` and of the renames.
+    /// Errors of `write` and of the renames.
     pub(crate) fn write(&self, write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>) -> Result<()> {
         self.write_with(|_| Ok(()), write)
     }
@@ -120,7 +120,7 @@ impl FitFiles {
     /// As [`FitFiles::write`], with the files that `more` prepares.
     ///
     /// # Errors
-    /// Those of `more`, of `write` and of the renames.
+    /// Errors of `more`, of `write` and of the renames.
     pub(crate) fn write_with(
         &self,
         more: impl FnOnce(&mut Outputs) -> Result<()>,
@@ -139,7 +139,7 @@ impl FitFiles {
     /// Prints the summary: text with a list of the files written, or JSON.
     ///
     /// # Errors
-    /// Those of `json` and of standard output.
+    /// Errors of `json` and of standard output.
     pub(crate) fn print_summary(
         &self,
         text: impl Fn(Layout, &[String]) -> String,

@@ -19,7 +19,7 @@ impl FitWeights {
     /// Reads the files of weights; a column of weights was read with the table.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a name of both a file and a column; those of [`karhunen_io::read_weights`].
+    /// [`Failure::Usage`] for a name of both a file and a column; same errors as [`karhunen_io::read_weights`].
     pub(crate) fn read(
         samples: Option<&Path>,
         column: Option<&str>,
@@ -113,7 +113,7 @@ pub(crate) fn column_or_file(argument: Option<PathBuf>) -> (Option<String>, Opti
 /// are the names of the other columns.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name of both a file and a column; those of [`karhunen_io::read_weights`].
+/// [`Failure::Usage`] for a name of both a file and a column; same errors as [`karhunen_io::read_weights`].
 pub(crate) fn sample_weights<'a>(
     (file, column): (Option<&Path>, Option<&str>),
     of_column: Option<Vec<f64>>,

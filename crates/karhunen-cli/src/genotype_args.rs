@@ -18,11 +18,11 @@ use crate::paths::check_outputs;
 /// The columns of the table of variants that are not matched.
 pub(crate) const UNMATCHED_COLUMNS: [&str; 3] = ["variant", "reason", "alleles_found"];
 
-/// How the variants of a .bed file are matched with those of a model.
+/// How the variants of a .bed file are matched with the variants of a model.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Genotypes")]
 pub(crate) struct MatchArgs {
-    /// Match variants whose alleles are those of the other strand
+    /// Match variants whose alleles are given on the other strand
     ///
     /// Variants with the alleles A and T, or C and G, are then not matched, because both strands have the same alleles
     #[arg(long)]
@@ -48,14 +48,14 @@ pub(crate) struct PlinkArgs {
 }
 
 impl MatchArgs {
-    /// Adds these options to those of reading.
+    /// Adds these options to the options of reading.
     pub(crate) fn within(&self, options: ReadOptions) -> ReadOptions {
         let (flip_strand, allow_unmatched) = (self.flip_strand, self.unmatched.is_some());
         let genotypes = GenotypeOptions { flip_strand, allow_unmatched, ..options.genotypes };
         ReadOptions { genotypes, ..options }
     }
 
-    /// Refuses these options for data that are no genotypes.
+    /// Refuses these options for data that are not genotypes.
     ///
     /// # Errors
     /// [`Failure::Usage`].
@@ -72,7 +72,7 @@ impl MatchArgs {
     /// Prepares the table of the variants that are not matched, if it was asked for.
     ///
     /// # Errors
-    /// Those of [`unmatched`] and of writing.
+    /// Errors of [`unmatched`] and of writing.
     pub(crate) fn write(&self, bed: &Path, names: Option<&[String]>, outputs: &mut Outputs) -> Result<()> {
         let (Some(path), Some(names)) = (&self.unmatched, names) else { return Ok(()) };
         let list = unmatched(bed, names, self.flip_strand)?;
@@ -122,7 +122,7 @@ pub(crate) fn check_eigenvec(
     overwrite::check(&tables, force)
 }
 
-/// Refuses data that are no genotypes, for the files of PLINK 2.
+/// Refuses data that are not genotypes, for the files of PLINK 2.
 ///
 /// # Errors
 /// [`Failure::Usage`].

@@ -134,7 +134,7 @@ fn with_topics(command: Command) -> Command {
                 .default_missing_value(ALL)
                 .value_parser(TopicParser(PossibleValuesParser::new(topics)))
                 .help_heading(None::<&'static str>)
-                .help("Print all options, or those of a topic"),
+                .help("Print all options, or one topic"),
         )
 }
 

@@ -204,7 +204,7 @@ pub(crate) fn of_empty_columns(empty: &[usize], names: Option<&[String]>) -> Opt
     };
     Some(format!(
         "{columns} no value: what fills {it} comes from the other columns (the mean of all entries, unless --mean or --mean-prior \
-         say otherwise); set {it} aside with --label {}",
+         say otherwise); exclude {it} with --label {}",
         label(&empty[0])
     ))
 }

@@ -141,7 +141,7 @@ impl IncompletePlan {
     /// Sets the scales that were given in a file, for `p` columns of these names.
     ///
     /// # Errors
-    /// Those of [`read_column_numbers`].
+    /// Same errors as [`read_column_numbers`].
     pub(crate) fn apply_scales(
         &self,
         pca: &mut IncompletePca,
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_set_aside_is_that_of_the_library() {
+    fn the_held_out_share_agrees_with_the_library() {
         let share = |arguments: &str, n| plan(arguments).unwrap().pca((9, 9), n).early_stopping;
         for n in [81, 1000, 100_000] {
             let usual = Some(IncompletePca::held_out_of(n));

@@ -65,7 +65,7 @@ impl IncompleteReport<'_> {
         }
         let held_out = convergence
             .held_out_rmse
-            .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));
+            .map_or_else(String::new, |rmse| format!(", of the entries held out {}", significant(rmse)));
         let noise = significant(self.model.noise_variance().sqrt());
         let error = format!(
             "RMSE {}{held_out}; standard deviation of the noise {noise}",

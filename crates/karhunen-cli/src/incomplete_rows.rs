@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::names::OFFSET;
 
 /// A model of rows with missing values.
-pub(crate) trait IncompleteRows: Stored<Beside = RowsAndColumns> + Sync {
+pub(crate) trait IncompleteRows: Stored<Extras = RowsAndColumns> + Sync {
     /// The model as it was fitted.
     fn fitted(&self) -> &IncompleteModel;
 
@@ -52,7 +52,7 @@ pub(crate) trait IncompleteRows: Stored<Beside = RowsAndColumns> + Sync {
     /// `whiten`, and rotated if the model is; then the row offsets, if any.
     ///
     /// # Errors
-    /// Those of [`RotatedModel::of_scores`].
+    /// Same errors as [`RotatedModel::of_scores`].
     fn score_table(&self, rows: &RowScores, whiten: bool) -> Result<Matrix> {
         let scores = match self.rotated() {
             Some(rotated) => rotated.of_scores(&rows.scores)?,
@@ -68,10 +68,10 @@ pub(crate) trait IncompleteRows: Stored<Beside = RowsAndColumns> + Sync {
         Ok(Matrix::from_fn(n, c + usize::from(rows.offsets.is_some()), value))
     }
 
-    /// Scores under the fitted model from those of a table, whitened or not.
+    /// Scores under the fitted model from the scores of a table, whitened or not.
     ///
     /// # Errors
-    /// Those of [`RotatedModel::to_scores`].
+    /// Same errors as [`RotatedModel::to_scores`].
     fn given_scores(&self, mut scores: Matrix, whitened: bool) -> Result<Matrix> {
         if let Some(rotated) = self.rotated() {
             return rotated.to_scores(&scores);

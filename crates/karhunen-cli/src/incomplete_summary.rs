@@ -143,7 +143,7 @@ pub(crate) fn deviation(offsets: &[f64]) -> f64 {
     (offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len() as f64).sqrt()
 }
 
-/// Rows that were learned block by block; the model holds those of the last block.
+/// Rows that were learned block by block; the model holds the rows of the last block.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OnlineSummary {
     /// Number of rows of the table.

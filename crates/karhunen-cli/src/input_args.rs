@@ -38,11 +38,11 @@ pub(crate) struct InputArgs {
     pub(crate) delimiter: Option<String>,
     #[command(flatten)]
     pub(crate) header: HeaderArgs,
-    /// Column that names the rows, by name (by number, from 1, without names), none, or auto: that of the model,
+    /// Column that names the rows, by name (by number, from 1, without names), none, or auto: as in the model,
     /// or a first column of unique texts [default: auto]
     #[arg(long, value_name = "COLUMN|none|auto")]
     pub(crate) row_names: Option<String>,
-    /// Column to set aside; may be repeated
+    /// Column to exclude; may be repeated
     ///
     /// A column that is not a feature, such as a class: by name, or by number from 1 if there are no names
     #[arg(long = "label", value_name = "NAME")]
@@ -81,7 +81,7 @@ pub(crate) struct InputArgs {
     /// Array of an NPZ archive, or genome of Cell Ranger, to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
-    /// Layer of an AnnData to read, or raw, in place of X
+    /// Layer of an AnnData to read, or raw, instead of X
     #[arg(long, value_name = "NAME")]
     pub(crate) layer: Option<String>,
     /// Column of var of an AnnData, true for the genes to use, such as highly_variable
@@ -89,7 +89,7 @@ pub(crate) struct InputArgs {
     pub(crate) mask: Option<String>,
     /// Normalise counts: each row to the sum N (or the median of all rows), then ln(1 + x)
     ///
-    /// As normalize_total and log1p of scanpy. Sums are those of all columns, also of those that --mask leaves out. The
+    /// As normalize_total and log1p of scanpy. Sums are over all columns, also the columns that --mask leaves out. The
     /// model keeps N, and commands that read rows for it normalise them in the same way
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "median",
           value_parser = log1p)]
@@ -189,10 +189,10 @@ pub(crate) struct MemoryArgs {
     /// Maximum memory, such as 500MB, 2GB or 2GiB: a larger table stays in its file and is read in every pass [default:
     /// half of the machine's]
     ///
-    /// With --missing, the memory of the observed entries and their fit; with --kernel, that of the fit beside the data
+    /// With --missing, memory of the observed entries and their fit; with --kernel, memory of the fit without the data
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory_limit: Option<u64>,
-    /// Folder for temporary copies of the values of a large text [default: that of the system]
+    /// Folder for temporary copies of the values of a large text [default: the system's]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cache: Option<PathBuf>,
 }
@@ -221,7 +221,7 @@ impl MemoryArgs {
     /// Lets all but small tables stay in their file while their observed entries are collected, which take the
     /// memory.
     pub(crate) fn within_entries(&self, options: ReadOptions) -> ReadOptions {
-        /// Part of the memory limit that a table may take beside its entries.
+        /// Part of the memory limit that a table may take in addition to its entries.
         const SHARE: f64 = 1.0 / 16.0;
         let most = SHARE * karhunen::memory::limit(self.memory_limit).bytes;
         ReadOptions { memory_limit: Some(most as u64), cache_dir: self.cache.clone(), ..options }

@@ -137,7 +137,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         ),
         (args.weights.rows.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
-        (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
+        (args.output.loadings.is_some(), "--loadings", "components are not sums of columns"),
         (args.memory.cache.is_some(), "--cache", "the table is held in memory; leave it out"),
     ];
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {

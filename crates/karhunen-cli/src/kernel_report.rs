@@ -102,8 +102,8 @@ impl KernelReport<'_> {
         let largest = self.model.eigenvalues().first().copied().unwrap_or(0.0);
         let smallest = convergence.smallest_eigenvalue.filter(|value| *value < -convergence.tol * largest)?;
         Some(format!(
-            "the kernel is not positive semi-definite: the smallest eigenvalue is about {}; components are those of \
-             the positive part",
+            "the kernel is not positive semi-definite: the smallest eigenvalue is about {}; components are \
+             from the positive part",
             significant(smallest)
         ))
     }

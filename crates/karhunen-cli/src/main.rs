@@ -74,7 +74,7 @@ use clap::FromArgMatches;
 fn main() -> ExitCode {
     print_own_panics_only();
     let parsed = parse(args::words(std::env::args_os())).and_then(|cli| match cli.command {
-        // The page of a command is that of its own `--help`.
+        // The page of a command is the page of its own `--help`.
         Command::Help(asked) => parse(asked.words()),
         command => Ok(Cli { command }),
     });

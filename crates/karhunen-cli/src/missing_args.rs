@@ -42,7 +42,7 @@ pub(crate) struct FitMissingArgs {
     pub(crate) conformal: Option<f64>,
 }
 
-/// The options of every fit, including those of a cross-validation.
+/// The options of every fit, including the fits of a cross-validation.
 #[derive(Debug, Args)]
 #[command(next_help_heading = MISSING)]
 pub(crate) struct MissingArgs {
@@ -62,10 +62,10 @@ pub(crate) struct MissingArgs {
     /// One noise variance for all columns, or one of each: factor analysis, by ppca, vb, vb-fixed and vb-full [default: shared]
     #[arg(long, value_parser = choice::<NoiseModel>())]
     pub(crate) noise: Option<NoiseModel>,
-    /// Mean of each column: fitted with the components, fixed to that of the observed entries, or none [default: joint]
+    /// Mean of each column: fitted with the components, fixed from the observed entries, or none [default: joint]
     #[arg(long, value_parser = choice::<MeanMode>())]
     pub(crate) mean: Option<MeanMode>,
-    /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
+    /// Prior for column means, as COUNT pseudo-observations equal to VALUE [default VALUE: the mean of all entries]
     #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
     pub(crate) mean_prior: Option<MeanPrior>,
     /// Learn a normal prior of the means from all columns: means of columns with few entries shrink towards the others
@@ -74,7 +74,7 @@ pub(crate) struct MissingArgs {
     /// Hyperprior on every variance that the variational methods learn, inverse-gamma of this shape [default: 0, none]
     #[arg(long, value_name = "STRENGTH")]
     pub(crate) hyperprior: Option<f64>,
-    /// Give each row an offset, a constant in all columns, beside the mean of each column
+    /// Give each row an offset, a constant in all columns, on top of the column means
     #[arg(long)]
     pub(crate) row_offsets: bool,
     /// Initial learning rate of gradient, natural and newton [default: by line search]
@@ -96,13 +96,13 @@ pub(crate) struct MissingArgs {
     /// After early stopping on held-out entries, fit again with all entries
     #[arg(long, help_heading = STOPPING)]
     pub(crate) refit: bool,
-    /// Stop also when the gradient, relative to curvature and cost, falls below this
+    /// Also stop when the gradient, relative to curvature and cost, falls below this
     #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) gradient_tol: Option<f64>,
-    /// Stop also when the loadings turn by less than this in an iteration, in radians
+    /// Also stop when the components rotate by less than this per iteration, in radians
     #[arg(long, value_name = "RADIANS", help_heading = STOPPING)]
     pub(crate) angle_tol: Option<f64>,
-    /// Stop also when the relative change of the error of the fitted entries falls below this
+    /// Also stop when the relative change of the error of the fitted entries falls below this
     #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) rmse_tol: Option<f64>,
     /// Stop after the first iteration that ends later; short starts come before

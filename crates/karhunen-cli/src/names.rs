@@ -66,13 +66,13 @@ pub(crate) fn order(
     let missing: Vec<&String> = known.iter().filter(|name| !found.contains_key(name.as_str())).collect();
     let extra: Vec<&String> = columns.iter().filter(|name| !position.contains_key(name.as_str())).collect();
     if !missing.is_empty() {
-        let beside = if extra.is_empty() {
+        let unknown = if extra.is_empty() {
             String::new()
         } else {
             format!(", and holds {}, which the model does not know", list(&extra))
         };
         return Err(Failure::Data(format!(
-            "{file}: lacks {}, which the model was fitted to{beside}; every feature of the model is needed",
+            "{file}: lacks {}, which the model was fitted to{unknown}; every feature of the model is needed",
             list(&missing)
         )));
     }
@@ -80,7 +80,7 @@ pub(crate) fn order(
         let labels: Vec<String> =
             extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
         return Err(Failure::Data(format!(
-            "{file}: holds {}, which the model does not know; set aside what is no feature with {}",
+            "{file}: has columns that the model does not have ({}); exclude non-features with {}",
             list(&extra),
             labels.join(" ")
         )));
@@ -160,7 +160,8 @@ mod tests {
         );
         assert_eq!(
             refusal("a class b c"),
-            "t.csv: holds `class`, which the model does not know; set aside what is no feature with --label class"
+            "t.csv: has columns that the model does not have (`class`); exclude non-features with \
+             --label class"
         );
         assert_eq!(
             refusal("a b c a"),

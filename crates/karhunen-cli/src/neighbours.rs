@@ -95,7 +95,7 @@ pub(crate) fn advised(mut error: clap::Error, command: Option<&Command>) -> clap
     let tip =
         tip.filter(|tip| options_in(tip).all(|option| command.is_some_and(|command| has(command, option))));
     if error.kind() == ErrorKind::UnknownArgument && (tip.is_some() || !begins_alike(&argument, &similar)) {
-        // The line of usage is that of the similar argument.
+        // The line of usage belongs to the similar argument.
         for kind in [ContextKind::SuggestedArg, ContextKind::Suggested, ContextKind::Usage] {
             error.remove(kind);
         }

@@ -108,7 +108,7 @@ impl ObservedDataset {
     /// Reads observed entries.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_observed`].
+    /// Same errors as [`karhunen_io::read_observed`].
     pub(crate) fn read(
         path: &Path,
         options: &ReadOptions,
@@ -123,7 +123,7 @@ impl ObservedDataset {
     /// Reads observed entries; the rows of a table beyond the memory limit of `options` stay in the file.
     ///
     /// # Errors
-    /// Those of [`karhunen_io::read_observed_rows`].
+    /// Same errors as [`karhunen_io::read_observed_rows`].
     pub(crate) fn read_rows(
         path: &Path,
         options: &ReadOptions,
@@ -147,7 +147,7 @@ impl ObservedDataset {
     /// memory limit of `how.fit`, or the memory of the machine.
     ///
     /// # Errors
-    /// As [`ObservedDataset::read`], without those of a table whose entries are too many.
+    /// As [`ObservedDataset::read`], without the error for too many entries.
     pub(crate) fn read_within(
         path: &Path,
         options: &ReadOptions,
@@ -231,7 +231,7 @@ impl ObservedDataset {
     /// The weights of the rows and their origin, if any, from a file or column.
     ///
     /// # Errors
-    /// Those of [`sample_weights`].
+    /// Same errors as [`sample_weights`].
     pub(crate) fn row_weights(
         &self,
         file: Option<&Path>,
@@ -246,7 +246,7 @@ impl ObservedDataset {
     /// The entries with the multiplicities `weights` of their rows.
     ///
     /// # Errors
-    /// Those of [`Observed::with_sample_weights`].
+    /// Same errors as [`Observed::with_sample_weights`].
     pub(crate) fn weighed(self, weights: &[f64]) -> Result<Self> {
         let data = match self.table.data.clone() {
             ObservedData::F32(observed) => observed.with_sample_weights(weights).map(ObservedData::from),
@@ -258,7 +258,7 @@ impl ObservedDataset {
     /// The data with column weights.
     ///
     /// # Errors
-    /// Those of [`Observed::with_feature_weights`].
+    /// Same errors as [`Observed::with_feature_weights`].
     pub(crate) fn with_feature_weights(self, weights: &[f64]) -> Result<Self> {
         let data = match self.table.data.clone() {
             ObservedData::F32(observed) => observed.with_feature_weights(weights).map(ObservedData::from),
@@ -308,8 +308,8 @@ impl ObservedDataset {
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
-        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
-        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        let excluded = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(excluded).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
@@ -329,7 +329,7 @@ impl ObservedDataset {
 /// The entries with column `j` moved to `places[j]`, in a matrix of `n_features` columns.
 ///
 /// # Errors
-/// Those of [`Observed::from_triples`].
+/// Same errors as [`Observed::from_triples`].
 pub(crate) fn placed(
     data: ObservedData,
     places: &[usize],
@@ -347,7 +347,7 @@ pub(crate) fn placed(
 /// The advice for columns that a model does not know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Advice {
-    /// Set them aside.
+    /// Exclude them.
     Columns,
     /// Drop their lines.
     Lines,
@@ -390,11 +390,11 @@ pub(crate) fn matched(
     let unknown: Vec<&String> = columns.iter().filter(|name| lookup.find(name).is_none()).collect();
     if !unknown.is_empty() {
         let advice = match advice {
-            Advice::Columns => "set aside what is no feature with --label",
+            Advice::Columns => "exclude non-features with --label",
             Advice::Lines => "drop the lines with these columns",
         };
         return Err(Failure::Data(format!(
-            "{file}: holds {}, which the model does not know; {advice}",
+            "{file}: has columns that the model does not have ({}); {advice}",
             list(&unknown)
         )));
     }
@@ -434,7 +434,7 @@ fn moved<T: Scalar>(
 /// Scores (and offsets) of a block of rows, whose column `j` is column `places[j]` of the model.
 ///
 /// # Errors
-/// Those of [`Observed::from_source_with`], [`placed`] and [`scores`].
+/// Same errors as [`Observed::from_source_with`], [`placed`] and [`scores`].
 pub(crate) fn block_scores<T: Scalar>(
     model: &IncompleteModel,
     rows: &dyn Source<T>,
@@ -451,7 +451,7 @@ where
 /// Scores (and offsets) of observed entries of either type.
 ///
 /// # Errors
-/// Those of [`IncompleteModel::row_scores_with`].
+/// Same errors as [`IncompleteModel::row_scores_with`].
 pub(crate) fn scores(
     model: &IncompleteModel,
     data: &ObservedData,

@@ -11,7 +11,7 @@ use crate::names::visible;
 use crate::progress::{check_stop, hold_commit};
 use crate::standard_output;
 
-/// Files prepared beside their targets.
+/// Files prepared next to their targets.
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
     /// The models among them: a new model shows that the other files are of the same run.

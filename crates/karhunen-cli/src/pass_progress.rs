@@ -203,7 +203,7 @@ mod tests {
         passes.visit(&at(1), now);
         assert_eq!(passes.expected(), Some(20));
         passes.residual(1e-2, 1e-8);
-        assert_eq!(passes.expected(), Some(20), "one residual is no rate");
+        assert_eq!(passes.expected(), Some(20), "one residual does not give a rate");
         passes.visit(&at(2), now);
         passes.residual(1e-4, 1e-8);
         assert_eq!(passes.expected(), Some(4), "two digits a pass, four to go");

@@ -131,7 +131,7 @@ pub(crate) fn input_name(path: &Path) -> String {
     if is_standard(Some(path)) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// The name of several inputs in messages: that of the first, and how many follow.
+/// The name of several inputs in messages: the name of the first, and how many follow.
 pub(crate) fn input_names(paths: &[PathBuf]) -> String {
     let first = paths.first().map(|path| input_name(path)).unwrap_or_default();
     match paths.len() {

@@ -129,7 +129,7 @@ impl FitPlan {
     /// The options of the fit for data of the given shape and with these columns. Reads the files of their numbers.
     ///
     /// # Errors
-    /// Those of [`read_column_numbers`].
+    /// Same errors as [`read_column_numbers`].
     pub(crate) fn pca_of(&self, shape: (usize, usize), columns: Option<&[String]>) -> Result<Pca> {
         let mut pca = self.pca(shape);
         apply_numbers(&mut pca, [&self.center_values, &self.scale_values], (columns, shape.1))?;
@@ -152,7 +152,7 @@ impl FitPlan {
 /// Sets the centres and the scales that were given in files, for `p` columns of these names.
 ///
 /// # Errors
-/// Those of [`read_column_numbers`].
+/// Same errors as [`read_column_numbers`].
 pub(crate) fn apply_numbers(
     pca: &mut Pca,
     [centers, scales]: [&Option<PathBuf>; 2],

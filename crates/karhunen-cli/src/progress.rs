@@ -201,7 +201,7 @@ impl Progress {
         })
     }
 
-    /// Prints a line on standard error beside the bar.
+    /// Prints a line on standard error, above the progress bar.
     pub(crate) fn say(&self, line: &str) {
         self.bar.suspend(|| print_aside(line));
     }

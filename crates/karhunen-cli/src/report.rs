@@ -125,7 +125,7 @@ pub(crate) fn divisors(scaling: &Scaling) -> &'static str {
         Scaling::Pareto => "the square roots of their standard deviations",
         Scaling::Range => "their ranges",
         Scaling::Binomial => "sqrt(2 f (1 - f))",
-        // A stream goes on with the scales of the model that it continues.
+        // A stream keeps the scales of the model that it continues.
         Scaling::None | Scaling::Given(_) => "given numbers",
     }
 }

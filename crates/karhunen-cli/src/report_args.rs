@@ -18,8 +18,8 @@ use crate::overwrite::FORCE;
   karhunen report us.model us.csv --weights population -o us.html
   karhunen report r.model r.csv --triples user,item,rating -o r.html
 
-The page is one file that opens without a network. Rows count as those of the fit if there are as many, with the
-variances or scores of the fit.")]
+The page is one file that opens without a network. Rows count as rows of the fit if there are as many,
+with the variances or scores of the fit.")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -37,8 +37,8 @@ pub(crate) struct ReportArgs {
     pub(crate) level: Option<f64>,
     /// Weight of every row, as in the fit: a column of DATA, or a file
     ///
-    /// Rows of complete data count as those of a weighted fit only with its weights. Of data with missing values, limits of
-    /// SPE are then of weighted rows
+    /// Rows of complete data count as rows of a weighted fit only with its weights. Of data with missing values, limits
+    /// of SPE are then of weighted rows
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath, requires = "data")]
     pub(crate) weights: Option<PathBuf>,
     /// Title of the page [default: the name of the data, or of the model]

@@ -129,7 +129,7 @@ impl RowModel {
     /// The scores of rows.
     ///
     /// # Errors
-    /// Those of the model.
+    /// Errors of the model.
     pub(crate) fn transform_with<T: Scalar>(
         &self,
         x: &dyn Source<T>,
@@ -147,7 +147,7 @@ impl RowModel {
     /// Maps scores to rows.
     ///
     /// # Errors
-    /// Those of the model.
+    /// Errors of the model.
     pub(crate) fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
@@ -164,7 +164,7 @@ impl RowModel {
     /// The model with its features in the order and under the names of a table's columns.
     ///
     /// # Errors
-    /// Those of [`Dataset::order`].
+    /// Same errors as [`Dataset::order`].
     pub(crate) fn aligned(mut self, dataset: &Dataset) -> Result<Self> {
         let order = dataset.order(self.feature_names(), self.n_features())?;
         let explain = |error: karhunen::Error| Failure::library(&Places::of_file(&dataset.file), &error);

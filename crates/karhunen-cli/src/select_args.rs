@@ -20,9 +20,9 @@ use crate::values::{at_least_one, choice};
   karhunen select wide.npy -k 50 --no-parallel --json | jq .rules
   karhunen select large.npy --memory-limit 2GB --no-parallel
 
-The suggested number is that of parallel analysis, or what most families of rules agree on. --cross-validate adds the
-number with the least error on held-out entries, which karhunen cross-validate shows. Of a table with missing values,
-parallel analysis and cross-validation alone are printed.")]
+The suggested number comes from parallel analysis, or most families of rules agree on it. --cross-validate
+adds the number with the least error on held-out entries, which karhunen cross-validate shows. Of a table with
+missing values, parallel analysis and cross-validation alone are printed.")]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) given: Given,
@@ -31,7 +31,7 @@ pub(crate) struct SelectArgs {
     /// Several rules need all variances: fit large data with -k all. Parallel analysis needs the rows
     #[arg(value_name = "MODEL|DATA", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Independent rows, if they are fewer than the rows of the table, as those of a time series [default: the rows, or
+    /// Independent rows, if they are fewer than the rows of the table, as in a time series [default: the rows, or
     /// what their weights count as]
     #[arg(long, value_name = "N")]
     pub(crate) observations: Option<f64>,

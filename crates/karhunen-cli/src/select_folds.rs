@@ -9,8 +9,8 @@ use crate::error::{Failure, Result};
 use crate::given::set;
 use crate::select_args::SelectDataArgs;
 
-/// Predicts held-out entries by their expectation under probabilistic PCA, whose components are those of PCA on complete data.
-/// Least squares would extrapolate from rows that keep few entries.
+/// Predicts held-out entries by their expectation under probabilistic PCA, which has the components of PCA on complete
+/// data. Least squares would extrapolate from rows that keep few entries.
 const METHOD: Method = Method::Ppca;
 
 /// The largest number of components that is compared without `-k`.
@@ -70,7 +70,7 @@ impl Folds {
     /// The choices of the two rules.
     ///
     /// # Errors
-    /// Those of [`CrossValidation::run`].
+    /// Same errors as [`CrossValidation::run`].
     pub(crate) fn select<T: Scalar>(
         &self,
         source: &dyn Source<T>,

@@ -1,6 +1,6 @@
 //! Detects a closed standard output.
 //!
-//! Before `main`, Rust opens /dev/null in place of a closed standard stream, so that output is lost without an
+//! Before `main`, Rust opens /dev/null instead of a closed standard stream, so that output is lost without an
 //! error. Only code that runs earlier can see that it was closed.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -110,7 +110,7 @@ pub(crate) struct FitSummary<'a> {
 pub(crate) struct ReadingSummary {
     /// Bytes in all passes, in the form in which they are stored.
     bytes: f64,
-    /// Seconds of reading and decoding, most of them beside the computation.
+    /// Seconds of reading and decoding, most of them during the computation.
     seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The state of a fit that goes on as rows come in: as text and as JSON.
+//! The state of a fit that is updated with new rows: as text and as JSON.
 
 use std::collections::BTreeMap;
 

@@ -98,7 +98,7 @@ fn install() -> bool {
 /// Handles the signal, using only atomics, `mmap`, and the calls of [`hand_on`].
 extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid `info` to a handler installed with SA_SIGINFO. A code above zero means
-    // that the system raised the signal and that the address is that of the failed access.
+    // that the system raised the signal and that the address is the address of the failed access.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     if code <= 0 || !replace(address) {
         hand_on(signal, info, context);

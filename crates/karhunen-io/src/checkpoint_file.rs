@@ -10,7 +10,7 @@ use crate::model_file::{self, damaged, refused};
 use crate::saved::stage_record;
 use crate::{Cause, Error, Result};
 
-/// Writes a checkpoint as a safetensors file, beside the target and renamed: a process that is killed leaves the one
+/// Writes a checkpoint as a safetensors file next to the target and renames it: a process that is killed leaves the one
 /// before.
 ///
 /// All arrays are `float64` on one axis, under the names that they have in the checkpoint. The metadata holds `karhunen` (the
@@ -30,7 +30,7 @@ pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
     let input = Input::load(path)?;
     // The length of a header, and the header.
     if input.as_slice().get(8) != Some(&b'{') {
-        let message = "is no checkpoint; give a file that `karhunen fit --checkpoint` wrote, or one that is not there yet";
+        let message = "is not a checkpoint; give one written by `karhunen fit --checkpoint`, or a new name";
         return Err(Error::new(path, Cause::format(message.to_owned())));
     }
     of_record(path, model_file::read(&input)?)
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fit_goes_on_from_a_file() {
+    fn a_fit_continues_from_a_file() {
         let x: Vec<f32> =
             (0..120).map(|e| if e % 7 == 3 { f32::NAN } else { (e % 13) as f32 * (e / 6) as f32 }).collect();
         let data = Observed::from_dense(&Dense::row_major(&x, 20, 6).unwrap()).unwrap();

@@ -57,7 +57,7 @@ impl CheckpointKeeper {
             }
             Err(_) if was_failing => None,
             Err(error) => Some(CheckpointNews::Lost(format!(
-                "no checkpoint was kept: {error}; the fit goes on without"
+                "no checkpoint was kept: {error}; the fit continues without one"
             ))),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn placeholder() -> (String, String) {
 /// writes the bytes that follow the header.
 ///
 /// # Errors
-/// Those of `numbers`.
+/// Errors of `numbers`.
 pub(crate) fn seal(
     head: &mut [u8],
     numbers: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -46,7 +46,7 @@ pub(crate) fn seal(
 }
 
 /// Compares the checksum with the content of a file and removes it from the metadata. Files without a checksum,
-/// such as those of version 0.1.0, are accepted.
+/// such as files of version 0.1.0, are accepted.
 ///
 /// # Errors
 /// A message that states the damage and the remedy.

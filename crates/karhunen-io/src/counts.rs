@@ -34,7 +34,7 @@ struct Columns {
 }
 
 /// Normalises the values of a table as the options say, and keeps the columns of a mask, with their names. Sums of rows
-/// are those of all columns.
+/// are over all columns.
 ///
 /// # Errors
 /// [`Cause::Value`] for a value that is not a count; [`Cause::Option`] for a target out of range.
@@ -80,7 +80,7 @@ impl ReadOptions {
     /// The normalisation, with the target of the fit if the table is read for a model.
     ///
     /// # Errors
-    /// [`Cause::Option`] for a target out of range, another target than that of the fit, or missing values.
+    /// [`Cause::Option`] for a target out of range, another target than in the fit, or missing values.
     pub(crate) fn log1p_of_fit(&self, path: &Path) -> Result<Option<Log1p>> {
         let refuse = |message: Phrase| Err(Error::new(path, Cause::option(message)));
         let given = Phrase::default().option(option_names::LOG1P);
@@ -370,10 +370,10 @@ impl<T: Scalar> BlockReader<T> for Prepared<T> {
 
     fn held(&self, block_bytes: usize) -> f64 {
         let divisors = self.preparation.divisors.as_ref().map_or(0, Vec::len);
-        // A block as it is in the file, with all columns, beside the prepared one.
+        // A block as it is in the file, with all columns, and the prepared block.
         let (wide, narrow) = (self.preparation.n_cols, self.rows_kept());
         let widening = wide as f64 / narrow.max(1) as f64;
-        8.0 * divisors as f64 + widening * block_bytes as f64 + self.rows.held_beside(block_bytes)
+        8.0 * divisors as f64 + widening * block_bytes as f64 + self.rows.held_to_read(block_bytes)
     }
 
     fn read_again(&self) {

@@ -28,7 +28,7 @@ fn refused(path: &Path, folder: &Path, bytes: f64, free: f64) -> Error {
     copying_failed(path, folder, std::io::Error::new(std::io::ErrorKind::StorageFull, message))
 }
 
-/// Bytes that a program may still write to the disk of a folder; `None` if the system does not tell.
+/// Bytes that a program may still write to the disk of a folder; `None` if unknown.
 #[cfg(unix)]
 fn free(folder: &Path) -> Option<f64> {
     let disk = rustix::fs::statvfs(folder).ok()?;

@@ -118,10 +118,10 @@ pub enum Cause {
     /// A missing value.
     #[error("{}", Self::missing_value(.0))]
     Missing(String),
-    /// Text in place of numbers, and the remedy.
+    /// Text instead of numbers, and the remedy.
     #[error("{0}; {1}")]
     Text(String, Phrase),
-    /// Columns of text in place of numbers, which may hold categories, and the remedy.
+    /// Columns of text instead of numbers, which may hold categories, and the remedy.
     #[error("{0}; {1}")]
     TextColumns(String, Phrase),
     /// An error of the library.

@@ -28,12 +28,12 @@ pub struct FittedTable {
     pub of_file: OfFile,
     /// The sum of each row to which counts were normalised before the fit.
     pub log1p: Option<f64>,
-    /// Names of the scores under the model, if the table may hold scores in place of rows.
+    /// Names of the scores under the model, if the table may hold scores instead of rows.
     pub score_names: Vec<String>,
 }
 
 impl FittedTable {
-    /// The indices of the columns set aside and of the one that names the rows, in a table without names that has
+    /// The indices of the excluded columns and of the one that names the rows, in a table without names that has
     /// as many columns as the fitted table.
     pub(crate) fn numbered(&self, n_columns: usize) -> Option<(Vec<usize>, Option<usize>)> {
         let place =
@@ -48,7 +48,7 @@ impl FittedTable {
 
     /// Tests whether all columns but the first are the scores under the model, and the first, neither a score nor a
     /// feature, names the rows. Earlier versions wrote `pc1`.
-    pub(crate) fn are_scores_beside_names(&self, names: &[String]) -> bool {
+    pub(crate) fn are_names_and_scores(&self, names: &[String]) -> bool {
         let Some((first, rest)) = names.split_first() else { return false };
         let word = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_uppercase();
         let is_same = |(name, score): (&String, &String)| name.eq_ignore_ascii_case(score);

@@ -138,7 +138,7 @@ fn every_kind_of_column() {
 #[test]
 fn whole_numbers_that_are_rounded_are_said_in_every_format() {
     let advice = "the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot hold it; \
-                  set ids aside, or subtract a constant before";
+                  exclude ids, or subtract a constant before";
     for (name, place) in [
         ("rounded.parquet", "row 2, column 2 (`b`): "),
         ("rounded.feather", "row 2, column 2 (`b`): "),
@@ -173,15 +173,15 @@ fn options_choose_the_columns() {
     let refused = [
         (
             ReadOptions::default(),
-            "column 9 (`group`): holds text; set such columns aside with labels = [\"group\", \"day\"]",
+            "column 9 (`group`): holds text; exclude such columns with labels = [\"group\", \"day\"]",
         ),
         (
             ReadOptions { row_names: RowNames::None, ..Default::default() },
-            "column 1 (`cell`): holds text; set such columns aside with labels = [\"cell\", \"group\", \"day\"]",
+            "column 1 (`cell`): holds text; exclude such columns with labels = [\"cell\", \"group\", \"day\"]",
         ),
         (
             ReadOptions { labels: labels(&["group"]), ..Default::default() },
-            "column 10 (`day`): holds Date32 values, not numbers; set such columns aside with labels = [\"day\"]",
+            "column 10 (`day`): holds Date32 values, not numbers; exclude such columns with labels = [\"day\"]",
         ),
         (
             ReadOptions { labels: labels(&["grup"]), ..Default::default() },
@@ -201,7 +201,7 @@ fn options_choose_the_columns() {
                 labels: labels(&["weight"]),
                 ..Default::default()
             },
-            "labels = weight: the column is already set aside by another option",
+            "labels = weight: another option already uses the column",
         ),
         (
             ReadOptions { transpose: true, ..Default::default() },

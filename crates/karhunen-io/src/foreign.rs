@@ -1,6 +1,6 @@
 //! Files of other programs: recognises each by its first bytes and advises how to export the table.
 //!
-//! The advice is a single command if possible; `{file}` stands for the name of the file, `{stem}` for it without
+//! The advice is a single command if possible; `{file}` is the name of the file, `{stem}` for it without
 //! extension.
 
 mod texts;
@@ -212,7 +212,7 @@ const ENCRYPTED: Foreign =
 const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
-/// Formats whose bytes do not tell them, by extension: where the content is compressed, or is no text.
+/// Formats that their bytes do not show, by extension: where the content is compressed, or is not text.
 const BY_NAME: [(&str, Foreign); 5] =
     [("mat", MATLAB), ("rda", WORKSPACE), ("rdata", WORKSPACE), ("rds", R_OBJECT), ("xls", OLD_EXCEL)];
 
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_bytes_do_not() {
+    fn names_show_what_bytes_do_not() {
         let told = |bytes: &[u8], name: &str| recognise(bytes, Path::new(name)).map(|kind| kind.what);
         // A double matrix of MATLAB 4: type, rows, columns, no imaginary part, length of the name.
         let matlab = b"\0\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0x\0";

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_a_header_is_no_mark_of_another_format() {
+    fn the_length_of_a_header_is_not_a_mark_of_another_format() {
         // As pickles (0x80 and 2 or 3), .pgen, .bed, R and TIFF files begin.
         for length in [640_u64, 896, 66_176, 7_020, 72_556, 2_648, 2_771_273] {
             let bytes = [&length.to_le_bytes()[..], b"{\"__metadata__\":"].concat();

@@ -85,8 +85,8 @@ impl Input {
     }
 
     /// Reads a model into memory: models are copied anyway, and the signal handlers of other programs must not be changed.
-    /// Of a file that does not begin as a model the first bytes are read, of a pipe or device at most those of a model
-    /// that is not packed.
+    /// Of a file that does not begin as a model the first bytes are read, of a pipe or device at most as many as
+    /// a model that is not packed has.
     ///
     /// # Errors
     /// [`crate::Cause::Io`]; [`crate::Cause::Changed`]; [`crate::Cause::Option`] for a pipe or device without end.
@@ -120,7 +120,7 @@ impl Input {
     /// Returns the result of `work` on the content, unless the file changed meanwhile.
     ///
     /// # Errors
-    /// Those of [`Mapped::check_unchanged`], otherwise those of `work`.
+    /// Same errors as [`Mapped::check_unchanged`], otherwise errors of `work`.
     pub(crate) fn through<R>(self, work: impl FnOnce(Self) -> Result<R>) -> Result<R> {
         let mapped = self.mapped();
         let result = work(self);
@@ -198,7 +198,7 @@ fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// The content of a packed file, or the file unchanged. A format that is not read is refused by its first bytes.
 ///
 /// # Errors
-/// Those of [`packed::Packing::unpacked`]; [`crate::Cause::Io`] for a temporary copy; [`crate::Cause::Format`].
+/// Same errors as [`packed::Packing::unpacked`]; [`crate::Cause::Io`] for a temporary copy; [`crate::Cause::Format`].
 pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
     // An archive named .npz is one of arrays, or damaged.
     let is_npz = input.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npz"));

@@ -3,7 +3,6 @@
 //! Four features, all of them defaults, bring readers with large dependencies: `columnar` Parquet and Arrow IPC, `compression`
 //! files packed with zstd, xz and bzip2, `hdf5` AnnData and Cell Ranger in HDF5, `zarr` Zarr stores. Without a feature its formats are recognised and refused.
 
-mod beside;
 #[cfg(unix)]
 mod bus_error;
 mod categories;
@@ -20,6 +19,7 @@ mod decoder;
 mod disk_space;
 mod error;
 mod existing;
+mod extras;
 mod file_rows;
 mod fitted_table;
 #[cfg(all(test, feature = "columnar"))]
@@ -72,13 +72,13 @@ mod zarr;
 mod zarr_marks;
 mod zip_archive;
 
-pub use beside::{Beside, RowsAndColumns, TableColumns};
 pub use categories::{CategoryTable, ColumnKinds, read_categories};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use decoder::is_decoding;
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
+pub use extras::{Extras, RowsAndColumns, TableColumns};
 pub use file_rows::{BlockReader, FileRows, OwnedBlock, Reading};
 pub use fitted_table::{FittedTable, OfFile};
 pub use ids::{IdLookup, Ids};

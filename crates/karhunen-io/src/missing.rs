@@ -70,7 +70,7 @@ impl TableWithMissing {
     /// Prepares a file with the missing values replaced by those that `predict` returns for each block of rows, in the
     /// format of the extension of `path`. Observed values keep their bits. From text to text with the same delimiter (`-`
     /// accepts any), all other characters are unchanged; otherwise names and labels become the first columns, and other
-    /// columns set aside are omitted. A table whose values stay in its file is never held whole.
+    /// excluded columns are omitted. A table whose values stay in its file is never held whole.
     ///
     /// # Errors
     /// As [`stage_table`]; [`crate::Cause::Library`] for infinite values, and for errors of `predict`;
@@ -233,7 +233,7 @@ fn filled<T: Scalar>(observed: &Observed<T>, value: &dyn Fn(usize, usize) -> f64
 mod tests {
     use super::*;
 
-    /// Writes the table with `value(row, column)` in place of missing values.
+    /// Writes the table with `value(row, column)` instead of missing values.
     fn fill(with_missing: &TableWithMissing, to: &Path, value: fn(usize, usize) -> f64) {
         let predict = |first: usize, _: &ObservedData| {
             Ok(Box::new(move |row, column| value(first + row, column)) as Predicted<'_>)

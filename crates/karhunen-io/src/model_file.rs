@@ -22,7 +22,7 @@ use crate::{Cause, Error, Place, Result};
 
 /// The layout that is written, and the newest that is read.
 pub(crate) const FORMAT_VERSION: u32 = 1;
-/// The entry of the metadata that tells karhunen's files from others.
+/// The entry of the metadata that marks karhunen's files.
 const OWNER: &str = "karhunen";
 
 /// The room that a record takes when it is written, and a little more.
@@ -36,7 +36,7 @@ pub(crate) fn about_n_bytes(record: &Record<'_>) -> usize {
 /// Writes a record: the same bytes for the same content.
 ///
 /// # Errors
-/// Those of `sink`.
+/// Errors of `sink`.
 pub(crate) fn write(record: &Record<'_>, sink: &mut dyn Write) -> std::io::Result<()> {
     let (checksum, unknown) = checksum::placeholder();
     let mut metadata = Map::new();
@@ -135,8 +135,8 @@ pub(crate) fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Record<'static>> {
 }
 
 /// The message for a file of passes given as a model or as data.
-pub(crate) const PASSES: &str = "holds the passes of a fit, not a model; go on from it with the command of the fit and \
-                                 --resume (in Python resume=True), which gives the model";
+pub(crate) const PASSES: &str = "holds the passes of a fit, not a model; continue it with the command of the \
+                                 fit and --resume (in Python resume=True), which gives the model";
 
 /// The kind of the first record of a file, and its length in bytes, by its header.
 pub(crate) fn first_record(bytes: &[u8]) -> Option<(String, u64)> {
@@ -254,7 +254,7 @@ mod tests {
         let begin = "m.safetensors: is damaged: the checksum of its content is ";
         let end = format!(", and {digits} is written in it; restore a copy, or fit it again");
         assert!(message.starts_with(begin) && message.ends_with(&end), "{message}");
-        // Without its name it is no file of version 0.1.0, which had none.
+        // Without its name it is not a file of version 0.1.0, which had none.
         let at = bytes.windows(8).position(|word| word == b"checksum").unwrap();
         bytes[at] = b'C';
         let message = read(&bytes).unwrap_err().to_string();

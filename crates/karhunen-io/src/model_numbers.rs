@@ -35,7 +35,7 @@ fn values<T, const N: usize>(bytes: &[u8], value: fn([u8; N]) -> T) -> Vec<T> {
 /// Writes them, little-endian.
 ///
 /// # Errors
-/// Those of `sink`.
+/// Errors of `sink`.
 pub(crate) fn write(numbers: &Numbers<'_>, sink: &mut dyn Write) -> std::io::Result<()> {
     match numbers {
         Numbers::F64(values) => write_all(sink, values, |x| x.to_le_bytes()),

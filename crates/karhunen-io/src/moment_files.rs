@@ -6,11 +6,11 @@ use crate::tables::places;
 use crate::{Cause, Error, Existing, Result, SavedScatter, load_model};
 
 /// Reads moments from files that [`crate::save_model`] wrote and merges them in the order given. Columns are matched by
-/// name if they have names; those of the first file give their order. Memory: twice that of one file.
+/// name if they have names; the names of the first file give their order. Memory: twice the memory of one file.
 ///
 /// # Errors
-/// Those of [`load_model`]; [`Cause::Format`] for other columns or another normalisation than in the first file, and if no
-/// file is given.
+/// Same errors as [`load_model`]; [`Cause::Format`] for other columns or another normalisation than in the first file,
+/// and if no file is given.
 pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
     let Some((first, others)) = paths.split_first() else {
         return Err(Error::new(Path::new("-"), Cause::format("no file is given".to_owned())));
@@ -29,7 +29,8 @@ pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
                     .map_or("not normalised".to_owned(), |sum| format!("normalised to {sum}, with ln(1 + x)"))
             };
             let message = format!(
-                "holds moments of values that are {}, but those of {} are {}; give every part the same sum of each row",
+                "holds moments of values that are {}, but the values of {} are {}; give every \
+                 part the same sum of each row",
                 how(part.beside.log1p),
                 first.display(),
                 how(total.beside.log1p)

@@ -49,8 +49,8 @@ impl<T: Scalar> BlockReader<T> for Moved<T> {
     }
 
     fn held_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
-        // A block in its old order, beside the new one.
-        block_bytes as f64 + self.rows.held_beside_within(block_bytes, limit)
+        // A block in its old order, and the block in the new order.
+        block_bytes as f64 + self.rows.held_to_read_within(block_bytes, limit)
     }
 
     fn read_again(&self) {

@@ -11,7 +11,7 @@ use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 /// Adds to a table the names that the options take from separate files.
 ///
 /// # Errors
-/// Those of [`read_names`].
+/// Same errors as [`read_names`].
 pub(crate) fn named(path: &Path, mut table: Table, options: &ReadOptions) -> Result<Table> {
     let (n, p) = table.data.shape();
     let (samples, features) = listed(options, n, p)?;
@@ -45,7 +45,7 @@ type Lists = (Option<Vec<String>>, Option<Vec<String>>);
 /// Reads the names of `n` rows and of `p` columns from the separate files that the options give.
 ///
 /// # Errors
-/// Those of [`read_names`].
+/// Same errors as [`read_names`].
 pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists> {
     let read = |path: &Option<PathBuf>, what, n_expected| {
         path.as_ref().map(|path| read_names(path, what, n_expected, options)).transpose()
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_names_is_refused() {
+    fn what_is_not_a_list_of_names_is_refused() {
         let refused: [(&[u8], &str); 5] = [
             (b"a\nb\nc\n", "n: holds 3 names, but the data have 2 columns"),
             (b"a\n", "n: holds 1 names, but the data have 2 columns"),

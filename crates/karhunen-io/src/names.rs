@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_those_of_levenshtein() {
+    fn distances_agree_with_levenshtein() {
         for (a, b, distance) in [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "abc", 0), ("ab", "ba", 2)]
         {
             let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

@@ -173,7 +173,7 @@ fn buffer<T: Scalar>(input: Input, header: &Header) -> Buffer<T> {
 /// Writes a matrix in C order, in its own precision, as NPY version 1.0. NPY has no place for names.
 ///
 /// # Errors
-/// Those of `sink`.
+/// Errors of `sink`.
 pub(crate) fn write<T: Scalar>(
     sink: &mut (impl Write + Send),
     rows: &dyn RowsToWrite<T>,

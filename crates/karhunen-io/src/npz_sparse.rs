@@ -123,7 +123,7 @@ fn copied_as<T: Scalar>(
 /// The stored entries of such an archive as observed entries, with repeated entries averaged.
 ///
 /// # Errors
-/// As [`read`]; those of [`Observed::from_triples`].
+/// Same errors as [`read`] and [`Observed::from_triples`].
 pub(crate) fn averaged(mut archive: Archive<'_>, options: &ReadOptions) -> Result<ObservedData> {
     let format = Array::of(&mut archive, "format")?.text();
     let mut shape = shape(&mut archive)?;
@@ -514,7 +514,7 @@ impl Array {
             return Ok(values.into_iter().map(|value| T::from_f64(f64::from(value))).collect());
         }
         if let Some((_, text)) = npy_elements::first_rounded(part, &self.header) {
-            let message = format!("{text} is no number of double precision; convert the array");
+            let message = format!("{text} is not a number of double precision; convert the array");
             return Err(refuse(Cause::value(message)));
         }
         let values = npy_elements::to_f64(part, &self.header).map_err(refuse)?;

@@ -81,11 +81,11 @@ pub struct ObservedTable {
     pub column_ids: Option<Ids>,
     /// The name of the column of row ids, if the table has names.
     pub id_name: Option<String>,
-    /// Columns set aside by [`ReadOptions::labels`].
+    /// Columns excluded by [`ReadOptions::labels`].
     pub labels: Vec<Label>,
     /// The columns that [`ReadOptions::columns`] leaves out, in the form of that option.
     pub left_out: Vec<String>,
-    /// The column set aside by [`ReadOptions::weights_column`]: one number for each row.
+    /// The column excluded by [`ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
     /// The columns of the triples, if the file holds triples.
     pub triples: Option<TripleColumns>,
@@ -105,7 +105,7 @@ pub struct ObservedTable {
 /// Triples take 12 bytes each (20 with `double`), and 4 or 8 more with weights, until the entries are sorted.
 ///
 /// # Errors
-/// Those of [`crate::read`]; [`Cause::Value`] with both lines for a repeated pair, if repeated pairs are refused.
+/// Same errors as [`crate::read`]; [`Cause::Value`] with both lines for a repeated pair, if repeated pairs are refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
     match read_observed_rows(path, options, how)? {
         ObservedRows::Entries(table) => Ok(*table),
@@ -125,7 +125,7 @@ pub enum ObservedRows {
 /// As [`read_observed`], but the rows of a table beyond the memory limit of `options` stay in the file.
 ///
 /// # Errors
-/// Those of [`read_observed`].
+/// Same errors as [`read_observed`].
 pub fn read_observed_rows(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedRows> {
     let entries = |table| Ok(ObservedRows::Entries(Box::new(table)));
     let options = &ReadOptions { missing: true, ..options.clone() };
@@ -334,9 +334,9 @@ impl Data {
     /// As [`Data::observed`], within the memory limit of `fit`.
     ///
     /// # Errors
-    /// Those of [`Data::observed`] and of [`IncompletePca::observe`].
+    /// Same errors as [`Data::observed`] and [`IncompletePca::observe`].
     pub fn observed_for(&self, fit: Option<&IncompletePca>, run: &Run<'_>) -> karhunen::Result<ObservedData> {
-        /// Entries within no limit but that of the machine.
+        /// Entries within no limit but the memory of the machine.
         fn of<T: Scalar>(
             values: &Values<T>,
             fit: Option<&IncompletePca>,

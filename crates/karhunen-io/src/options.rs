@@ -27,7 +27,7 @@ pub enum Log1p {
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Delimiter of the fields of a text table, of one or a few characters; detected among comma, semicolon, tab, bar, `::`
-    /// and blanks if `None`. A blank stands for any sequence of blanks and tabs.
+    /// and blanks if `None`. A blank is any sequence of blanks and tabs.
     pub delimiter: Option<String>,
     /// If true, the first line of a text table holds names, if false, values. If `None`, its content decides, and a line that
     /// may be both is refused.
@@ -36,8 +36,8 @@ pub struct ReadOptions {
     pub comment: Comment,
     /// Lines of a text table to leave out: the first ones, and others directly below the names.
     pub skip: Vec<SkippedLines>,
-    /// Words and numbers that stand for missing values in a text table, besides the empty cell, `NA`, `NaN`, `null` and the
-    /// like.
+    /// Words and numbers that denote missing values in a text table, besides the empty cell, `NA`, `NaN`, `null` and
+    /// the like.
     pub na: Vec<String>,
     /// The column that names the rows.
     pub row_names: RowNames,
@@ -48,7 +48,8 @@ pub struct ReadOptions {
     /// The fitted table, if the table is read for a model: its names are used instead of detection, and columns that were
     /// not features in the fit are left out.
     pub fitted: Option<FittedTable>,
-    /// The column of weights, which is read as numbers but is no feature, by name or, without names, by number from 1.
+    /// The column of weights, which is read as numbers but is not a feature, by name, or without names by number
+    /// from 1.
     pub weights_column: Option<String>,
     /// A text file with one feature name on each line, which replace names in the data.
     pub feature_names: Option<PathBuf>,
@@ -57,17 +58,17 @@ pub struct ReadOptions {
     /// The decimal sign of a text table, a point or a comma. If `None`, the numbers decide, and numbers that may be read in
     /// two ways are refused.
     pub decimal: Option<char>,
-    /// The sign that groups the thousands in a text table; a blank stands for blanks of any width.
+    /// The sign that groups the thousands in a text table; a blank matches blanks of any width.
     pub thousands: Option<char>,
     /// Swap rows and columns of a text table, a Matrix Market file or an array (10x Genomics files hold genes in rows).
     pub transpose: bool,
     /// Name of the array to read from an NPZ archive, or of the genome in an HDF5 file of Cell Ranger; the only one if `None`.
     pub array: Option<String>,
-    /// Layer of an AnnData to read in place of `X`; `raw` is its `raw.X`, if no layer has this name.
+    /// Layer of an AnnData to read instead of `X`; `raw` is its `raw.X`, if no layer has this name.
     pub layer: Option<String>,
     /// Column of `var` of an AnnData, true for the columns to read.
     pub mask: Option<String>,
-    /// Normalisation of counts. If the table is read for a model, that of its fit is applied in any case.
+    /// Normalisation of counts. If the table is read for a model, the normalisation of its fit is applied in any case.
     pub log1p: Option<Log1p>,
     /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
     pub max_unpacked: Option<u64>,
@@ -80,9 +81,9 @@ pub struct ReadOptions {
     pub memory_limit: Option<u64>,
     /// The folder of temporary copies; the system's if `None`.
     pub cache_dir: Option<PathBuf>,
-    /// How the variants of a PLINK .bed file are matched with those of [`ReadOptions::fitted`].
+    /// How the variants of a PLINK .bed file are matched with the variants of [`ReadOptions::fitted`].
     pub genotypes: GenotypeOptions,
-    /// Threads for reading; those of the current rayon pool if `None`.
+    /// Threads for reading; the threads of the current rayon pool if `None`.
     pub n_threads: Option<usize>,
     #[doc(hidden)]
     pub more: More,
@@ -197,7 +198,7 @@ impl ReadOptions {
             (O::COMMENT, self.comment != Comment::Default, "has no comments"),
             (O::SKIP, !self.skip.is_empty(), "has no lines"),
             (O::NA, !self.na.is_empty(), "has no words for missing values"),
-            (O::LABELS, !self.labels.is_empty(), "has no columns to set aside"),
+            (O::LABELS, !self.labels.is_empty(), "has no columns to exclude"),
             (O::COLUMNS, !self.columns.is_empty(), "is read with all its columns"),
             (
                 O::WEIGHTS_COLUMN,

@@ -16,12 +16,12 @@ use crate::zip_archive::zip_cause;
 /// The ends of the names of packed files.
 pub(crate) const ENDINGS: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
 
-/// A name without that of the compression at its end.
+/// A name without the extension of its compression.
 pub(crate) fn unpacked_name(name: &str) -> &str {
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// The extension in lower case, without that of the compression.
+/// The extension in lower case, without the extension of the compression.
 pub(crate) fn extension(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     Some(unpacked_name(&name).rsplit_once('.')?.1.to_owned())

@@ -48,7 +48,7 @@ enum Content {
 /// beginning of a text, or the description of the columns. `-` is standard input, which is held as it is.
 ///
 /// # Errors
-/// As [`crate::read_observed`], except for those of the lines.
+/// As [`crate::read_observed`], except for errors in the lines.
 pub fn open_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
     let [row, column] = columns.clone();
     let wanted =
@@ -127,7 +127,7 @@ pub trait PairsToWrite: Sync {
     /// Calls `f` with every block, in order.
     ///
     /// # Errors
-    /// Those of `f`; those of computing the values, as [`std::io::Error::other`].
+    /// Errors of `f`; errors of computing the values, as [`std::io::Error::other`].
     fn each(&self, f: &mut PairWriter<'_>) -> std::io::Result<()>;
 }
 

@@ -85,7 +85,7 @@ pub enum Content {
 /// a checkpoint, depending on the content.
 ///
 /// # Errors
-/// Those of [`read`] and [`crate::load_any_model`].
+/// Same errors as [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     if let Some(table) = read_folder(path, options)? {
         return Ok(Content::Table(Box::new(table)));
@@ -147,8 +147,8 @@ pub(crate) fn no_data(input: &Input) -> Error {
     let message = match kind.as_str() {
         _ if is_pass_log => model_file::PASSES.to_owned(),
         Checkpoint::KIND => format!(
-            "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint {} --resume`, with the \
-             options that the fit had",
+            "this is a checkpoint, not data; continue its fit with `karhunen fit DATA --missing \
+             --checkpoint {} --resume`, with the options that the fit had",
             shell_word(&file)
         ),
         SavedScatter::KIND => format!(

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written beside the target, then renamed to it.
+//! Files that appear whole or not at all: written next to the target, then renamed to it.
 
 use std::fs::{File, Metadata};
 use std::io::{BufWriter, Write};
@@ -35,14 +35,14 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A complete file beside its target. It is removed if dropped without [`Staged::commit`].
+/// A complete file next to its target. It is removed if dropped without [`Staged::commit`].
 #[derive(Debug)]
 #[must_use = "the file is removed unless it is committed"]
 pub struct Staged {
     /// The path as the user gave it.
     path: PathBuf,
     /// `None` if the target is not a regular file and was written directly.
-    beside: Option<Beside>,
+    temporary: Option<Temporary>,
 }
 
 impl Staged {
@@ -62,13 +62,15 @@ impl Staged {
 /// [`crate::Cause::Io`]: if a file must not be replaced, all targets are unchanged; the system may also refuse a
 /// rename, after those before it.
 pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
-    let files: Vec<(PathBuf, Beside)> =
-        staged.into_iter().filter_map(|Staged { path, beside }| Some((path, beside?))).collect();
+    let files: Vec<(PathBuf, Temporary)> =
+        staged.into_iter().filter_map(|Staged { path, temporary }| Some((path, temporary?))).collect();
     let writing = |path: &Path, source| Error::io(path, "writing", source);
-    for (path, beside) in files.iter().filter(|_| !force) {
-        check_target(&beside.target, beside.keeps_owner).map_err(|source| writing(path, source))?;
+    for (path, temporary) in files.iter().filter(|_| !force) {
+        check_target(&temporary.target, temporary.keeps_owner).map_err(|source| writing(path, source))?;
     }
-    files.into_iter().try_for_each(|(path, beside)| beside.persist().map_err(|source| writing(&path, source)))
+    files
+        .into_iter()
+        .try_for_each(|(path, temporary)| temporary.persist().map_err(|source| writing(&path, source)))
 }
 
 /// Checks, before any work, that a file can be written and may be replaced, as [`publish`] does without `force`,
@@ -81,11 +83,15 @@ pub fn check_writable(path: &Path, force: bool) -> Result<()> {
     match target_of(path).map_err(writing)? {
         Target::Direct(_) | Target::StandardOutput => Ok(()),
         Target::File(target, existing) => {
-            let beside = Beside::new(target, existing.as_ref()).map_err(|source| {
+            let temporary = Temporary::new(target, existing.as_ref()).map_err(|source| {
                 // No option makes the folder writable.
                 writing(std::io::Error::other(source))
             })?;
-            if force { Ok(()) } else { check_target(&beside.target, beside.keeps_owner).map_err(writing) }
+            if force {
+                Ok(())
+            } else {
+                check_target(&temporary.target, temporary.keeps_owner).map_err(writing)
+            }
         }
     }
 }
@@ -108,16 +114,16 @@ fn check_target(target: &Path, keeps_owner: bool) -> std::io::Result<()> {
     }
 }
 
-/// A file beside its target, listed in [`UNFINISHED`] while it exists.
+/// A file next to its target, listed in [`UNFINISHED`] while it exists.
 #[derive(Debug)]
-struct Beside {
+struct Temporary {
     file: Option<NamedTempFile>,
     target: PathBuf,
     /// True if it has the owner and the group of the target.
     keeps_owner: bool,
 }
 
-impl Beside {
+impl Temporary {
     /// Creates a file with the permissions, owner and group of the target as far as possible, or with the
     /// defaults.
     fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
@@ -147,7 +153,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
             unfinished().retain(|other| other != file.path());
@@ -216,7 +222,7 @@ fn target_of(path: &Path) -> std::io::Result<Target> {
     }
 }
 
-/// Writes a file through `content` beside the target, which keeps its old content until [`Staged::commit`], and
+/// Writes a file through `content` next to the target, which keeps its old content until [`Staged::commit`], and
 /// its permissions and owner if it exists. `-` is standard output; standard output and files that are not regular,
 /// such as pipes, are written directly.
 ///
@@ -227,7 +233,7 @@ pub(crate) fn stage(
     content: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
 ) -> Result<Staged> {
     let writing = |source| Error::io(path, "writing", source);
-    let staged = |beside| Staged { path: path.to_owned(), beside };
+    let staged = |temporary| Staged { path: path.to_owned(), temporary };
     match target_of(path).map_err(writing)? {
         Target::StandardOutput => {
             write_all(std::io::stdout(), content).map(|()| staged(None)).map_err(writing)
@@ -237,13 +243,13 @@ pub(crate) fn stage(
             write_all(file, content).map(|()| staged(None)).map_err(writing)
         }
         Target::File(target, existing) => {
-            let beside = Beside::new(target, existing.as_ref()).map_err(writing)?;
-            if let Some(file) = &beside.file {
+            let temporary = Temporary::new(target, existing.as_ref()).map_err(writing)?;
+            if let Some(file) = &temporary.file {
                 write_all(file.as_file(), content).map_err(writing)?;
                 // The content must reach the disk before the name does.
                 file.as_file().sync_all().map_err(writing)?;
             }
-            Ok(staged(Some(beside)))
+            Ok(staged(Some(temporary)))
         }
     }
 }
@@ -303,7 +309,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn permissions_are_those_of_a_new_file_or_of_the_old_one() {
+    fn permissions_come_from_a_new_file_or_the_old_one() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -30,9 +30,9 @@ impl Rounded {
         let (type_name, advice) = if T::NAME == f32::NAME {
             let read = Phrase::new("read 64-bit numbers with ")
                 .setting(option_names::DOUBLE, OptionValue::Flag(true));
-            ("32-bit", read.text(", or set ids aside"))
+            ("32-bit", read.text(", or exclude ids"))
         } else {
-            ("64-bit", Phrase::new("set ids aside, or subtract a constant before"))
+            ("64-bit", Phrase::new("exclude ids, or subtract a constant before"))
         };
         Phrase::new(format!(
             "{place}the whole number {} was rounded, for a {type_name} floating-point number cannot hold it; ",
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(
             rounded.warning::<f64>().to_string(),
             "row 3, column 2 (`id`): the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot \
-             hold it; set ids aside, or subtract a constant before"
+             hold it; exclude ids, or subtract a constant before"
         );
     }
 }

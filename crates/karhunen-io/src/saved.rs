@@ -12,7 +12,7 @@ use karhunen::record::{Record, Recorded};
 use karhunen::rotation::RotatedModel;
 use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
-use crate::beside::{Beside, RowsAndColumns, TableColumns};
+use crate::extras::{Extras, RowsAndColumns, TableColumns};
 use crate::genotypes::options::GenotypeOptions;
 use crate::input::Input;
 use crate::model_file::{self, damaged, refused};
@@ -22,7 +22,7 @@ use crate::{Cause, Error, ReadOptions, Result};
 /// A kind of model that files hold.
 pub trait Stored: Recorded {
     /// The content of a file besides the model.
-    type Beside: Beside;
+    type Extras: Extras;
 
     /// (number of fitted rows or landmarks, number of columns of new data).
     fn shape(&self) -> (usize, usize);
@@ -34,7 +34,7 @@ pub trait Stored: Recorded {
 }
 
 impl Stored for PcaModel {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())
@@ -46,7 +46,7 @@ impl Stored for PcaModel {
 }
 
 impl Stored for IncompleteModel {
-    type Beside = RowsAndColumns;
+    type Extras = RowsAndColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())
@@ -54,7 +54,7 @@ impl Stored for IncompleteModel {
 }
 
 impl Stored for KernelModel {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.n_features())
@@ -62,7 +62,7 @@ impl Stored for KernelModel {
 }
 
 impl Stored for CategoricalModel {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples(), self.variables().len())
@@ -70,7 +70,7 @@ impl Stored for CategoricalModel {
 }
 
 impl Stored for NystromMap {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         self.parts().landmarks.shape()
@@ -78,7 +78,7 @@ impl Stored for NystromMap {
 }
 
 impl Stored for RotatedModel<PcaModel> {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.model().n_samples(), self.model().n_features())
@@ -90,7 +90,7 @@ impl Stored for RotatedModel<PcaModel> {
 }
 
 impl Stored for RotatedModel<IncompleteModel> {
-    type Beside = RowsAndColumns;
+    type Extras = RowsAndColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.model().n_samples(), self.model().n_features())
@@ -98,7 +98,7 @@ impl Stored for RotatedModel<IncompleteModel> {
 }
 
 impl Stored for Scatter {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.moments.n_samples, self.moments.mean.len())
@@ -106,7 +106,7 @@ impl Stored for Scatter {
 }
 
 impl Stored for IncrementalFit {
-    type Beside = TableColumns;
+    type Extras = TableColumns;
 
     fn shape(&self) -> (usize, usize) {
         (self.n_samples_seen(), self.n_features())
@@ -120,7 +120,7 @@ pub struct Saved<M: Stored> {
     /// The model.
     pub model: M,
     /// The names of its columns, and the ids of its rows if data were incomplete.
-    pub beside: M::Beside,
+    pub beside: M::Extras,
 }
 
 /// A model of complete data.
@@ -165,12 +165,12 @@ impl<M: Stored> Saved<M> {
     /// Takes the content of a file out of its record.
     pub(crate) fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
         let model = M::from_record(&mut record).map_err(|error| damaged(path, error))?;
-        let beside = M::Beside::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
-        Ok(Self { model, beside })
+        let extras = M::Extras::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
+        Ok(Self { model, beside: extras })
     }
 }
 
-/// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
+/// Writes a model as a safetensors file, in the folder of the target, and renames it; `-` is the standard output.
 ///
 /// The arrays and texts of each kind are in the page `docs/formats.md`; the metadata also holds `karhunen` (the version),
 /// `kind` and `format_version`.
@@ -182,8 +182,8 @@ pub fn save_model<M: Stored>(path: &Path, saved: &Saved<M>) -> Result<()> {
     stage_model(path, saved)?.commit()
 }
 
-/// As [`save_model`], but leaves the file beside the target until [`Staged::commit`]: for several files that are replaced
-/// together. The standard output is written at once.
+/// As [`save_model`], but leaves the file next to the target until [`Staged::commit`]: for several files that are
+/// replaced together. The standard output is written at once.
 ///
 /// # Errors
 /// As [`save_model`].
@@ -191,7 +191,7 @@ pub fn stage_model<M: Stored>(path: &Path, saved: &Saved<M>) -> Result<Staged> {
     stage_record(path, &saved.record().map_err(|error| refused(path, error))?)
 }
 
-/// Writes a record beside the target.
+/// Writes a record to a file next to the target.
 pub(crate) fn stage_record(path: &Path, record: &Record<'_>) -> Result<Staged> {
     stage(path, |sink| model_file::write(record, sink))
 }
@@ -216,7 +216,7 @@ pub enum AnyModel {
     Kernel(Box<SavedKernel>),
     /// A model of categories.
     Categorical(Box<SavedCategorical>),
-    /// A fit that goes on as rows come in.
+    /// A fit that is updated with new rows.
     Incremental(Box<SavedIncremental>),
     /// A model of complete data whose components are rotated.
     Rotated(Box<SavedRotated>),
@@ -265,8 +265,8 @@ pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
             "holds the moments of rows, not a model; `karhunen fit --from-moments` fits them (in Python PCA().fit of a Scatter)",
         ),
         Checkpoint::KIND => refuse(
-            "holds the checkpoint of a fit, not a model; go on from it with the command of the fit and --resume \
-             (in Python resume=True), which gives the model",
+            "holds the checkpoint of a fit, not a model; continue it with the command of the fit and \
+             --resume (in Python resume=True), which gives the model",
         ),
         _ => Ok(AnyModel::Complete(Box::new(Saved::of(path, record)?))),
     }

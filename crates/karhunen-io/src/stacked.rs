@@ -162,8 +162,8 @@ impl<U: Scalar> BlockReader<U> for Stacked {
                 n_rows as f64 * n_cols as f64 * if matches!(data, Data::F32(_)) { 4.0 } else { 8.0 };
             // One part is read at a time; parts in memory stay there.
             let of_reading = match data {
-                Data::F32(Values::InFile(rows)) => Some(rows.held_beside(block_bytes)),
-                Data::F64(Values::InFile(rows)) => Some(rows.held_beside(block_bytes)),
+                Data::F32(Values::InFile(rows)) => Some(rows.held_to_read(block_bytes)),
+                Data::F64(Values::InFile(rows)) => Some(rows.held_to_read(block_bytes)),
                 Data::F32(_) | Data::F64(_) => None,
             };
             match of_reading.filter(|_| n_bytes > share) {
@@ -171,7 +171,7 @@ impl<U: Scalar> BlockReader<U> for Stacked {
                 None => in_memory += n_bytes,
             }
         }
-        // A block of the part, beside that of the stack.
+        // A block of the part, and the block of the stack.
         block_bytes as f64 + in_memory + reading
     }
 

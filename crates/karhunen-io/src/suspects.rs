@@ -23,7 +23,7 @@ pub struct Suspect {
 /// The content of a suspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuspectContent {
-    /// Each value is that of the row before plus one.
+    /// Each value is the value of the row before plus one.
     Counter,
     /// Whole numbers that all differ, in a column with the name of ids.
     Ids,
@@ -41,7 +41,7 @@ impl Suspect {
             SuspectContent::Counter => ("counts the rows".to_owned(), "if it only numbers them"),
             SuspectContent::Ids => ("holds whole numbers that all differ".to_owned(), "if they are ids"),
             SuspectContent::Classes { n_classes } => {
-                (format!("holds {n_classes} whole numbers"), "if they stand for classes")
+                (format!("holds {n_classes} whole numbers"), "if they denote classes")
             }
         };
         format!("{column} {holds} and is fitted as a feature; {condition}, {remedy}")
@@ -202,7 +202,7 @@ fn others_are_decimal(columns: &dyn Columns, j: usize) -> bool {
     (0..p).filter(|k| *k != j).all(is_decimal)
 }
 
-/// Tests for names such as `class`; a `y` beside an `x` is a coordinate.
+/// Tests for names such as `class`; a `y` next to an `x` is a coordinate.
 fn is_class_name(name: &str, all: &[String]) -> bool {
     const NAMES: [&str; 10] = [
         "class",
@@ -317,7 +317,7 @@ mod tests {
             ),
             (
                 SuspectContent::Classes { n_classes: 3 },
-                "holds 3 whole numbers and is fitted as a feature; if they stand for classes",
+                "holds 3 whole numbers and is fitted as a feature; if they denote classes",
             ),
         ];
         for (content, text) in hints {

@@ -23,17 +23,17 @@ pub struct Table {
     pub id_name: Option<String>,
     /// One name for each column.
     pub feature_names: Option<Vec<String>>,
-    /// Columns set aside by [`crate::ReadOptions::labels`]: not part of `data`.
+    /// Columns excluded by [`crate::ReadOptions::labels`]: not part of `data`.
     pub labels: Vec<Label>,
     /// The columns that [`crate::ReadOptions::columns`] leaves out, in the form of that option.
     pub left_out: Vec<String>,
-    /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
+    /// The column excluded by [`crate::ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
     /// The sum of each row to which counts were normalised, if [`crate::ReadOptions::log1p`] or the fit asks for it.
     pub log1p: Option<f64>,
     /// The detected format, as `inspect` names it: `"CSV"`, `"Matrix Market"`, …
     pub format: &'static str,
-    /// Choices made automatically that may interest the user: the delimiter found, an id column set aside.
+    /// Choices made automatically that may interest the user: the delimiter found, an excluded id column.
     pub notes: Vec<String>,
     /// Possible faults of the table: guesses that its content does not settle, rounded values. Each states a
     /// remedy.
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-/// A column set aside.
+/// An excluded column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
     /// Its name.
@@ -79,7 +79,7 @@ pub enum Values<T> {
         n_rows: usize,
         /// Number of columns.
         n_cols: usize,
-        /// True if the values of a column are contiguous, false if those of a row are.
+        /// True if the values of a column are contiguous, false if the values of a row are.
         column_major: bool,
     },
     /// Blocks of rows, as returned by a parallel reader.
@@ -134,7 +134,7 @@ impl<T: Scalar> Values<T> {
     /// Borrows the values as a data source.
     ///
     /// # Errors
-    /// Those of [`Dense`] and [`RowBlocks`] for a buffer that does not fit its shape.
+    /// Errors of [`Dense`] and [`RowBlocks`] for a buffer that does not fit its shape.
     pub fn source(&self) -> karhunen::Result<Box<dyn Source<T> + '_>> {
         Ok(match self {
             Values::Dense { buffer, n_rows, n_cols, column_major: false } => {
@@ -166,7 +166,7 @@ impl Data {
     /// before using any result. Other values are copies and always pass.
     ///
     /// # Errors
-    /// Those of [`Mapped::check_unchanged`].
+    /// Same errors as [`Mapped::check_unchanged`].
     pub fn check_unchanged(&self) -> Result<()> {
         match self {
             Data::F32(Values::Dense { buffer: Buffer::Mapped { map, .. }, .. })
@@ -226,7 +226,7 @@ pub trait RowsToWrite<T>: Sync {
     /// Calls `f` with every block of rows, in order.
     ///
     /// # Errors
-    /// Those of `f`; those of computing the rows, as [`std::io::Error::other`].
+    /// Errors of `f`; errors of computing the rows, as [`std::io::Error::other`].
     fn each(&self, f: &mut RowWriter<'_, T>) -> std::io::Result<()>;
 }
 

@@ -20,12 +20,12 @@ use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values, read}
 const EXTENSIONS: [&str; 9] = ["parquet", "arrow", "feather", "ipc", "npy", "csv", "tsv", "tab", "txt"];
 
 /// Reads files as one table, in the order given, as [`read`] reads one. Of a folder, the files whose extensions are
-/// those of tables are read in the order of their names, without those that begin with a point or an underscore.
-/// Columns are matched by name if the files have names; those of the first file give their order.
+/// extensions of tables are read in the order of their names, except names that begin with a point or an underscore.
+/// Columns are matched by name if the files have names; the names of the first file give their order.
 ///
 /// # Errors
-/// Those of [`read`]; [`Cause::Format`] for other columns than in the first file, for row names in some files only,
-/// for sparse matrices, and for a folder without tables.
+/// Same errors as [`read`]; [`Cause::Format`] for other columns than in the first file, for row names in some files
+/// only, for sparse matrices, and for a folder without tables.
 pub fn read_tables(paths: &[PathBuf], options: &ReadOptions) -> Result<Table> {
     let mut files = Vec::new();
     for path in paths {
@@ -147,8 +147,10 @@ impl Stack {
         match (&mut self.table.sample_names, part.sample_names) {
             (Some(all), Some(more)) => all.extend(more),
             (None, None) => {}
-            (Some(_), None) => return refuse(format!("its rows have no names, but those of {first} have")),
-            (None, Some(_)) => return refuse(format!("its rows have names, but those of {first} have not")),
+            (Some(_), None) => {
+                return refuse(format!("its rows have no names, but the rows of {first} do"));
+            }
+            (None, Some(_)) => return refuse(format!("its rows have names, but the rows of {first} do not")),
         }
         // The options name the labels, in the same order for every file.
         for (all, more) in self.table.labels.iter_mut().zip(part.labels) {
@@ -185,7 +187,7 @@ fn refuse_sparse(path: &Path, data: &Data) -> Result<()> {
 }
 
 /// For each column of a file, its place among the columns of the `first` file, by name; `None` if all stand at the same
-/// place. The files have the same number of columns. `names` are (those of the first file, those of this one).
+/// place. The files have the same number of columns. `names` are (of the first file, of this one).
 ///
 /// # Errors
 /// [`Cause::Format`] for a name that only one of the files has, and if only one of them has names.
@@ -199,8 +201,12 @@ pub(crate) fn places(
     let (expected, found) = match names {
         (Some(expected), Some(found)) if expected != found => (expected, found),
         (Some(_), Some(_)) | (None, None) => return Ok(None),
-        (Some(_), None) => return refuse(format!("its columns have no names, but those of {first} have")),
-        (None, Some(_)) => return refuse(format!("its columns have names, but those of {first} have not")),
+        (Some(_), None) => {
+            return refuse(format!("its columns have no names, but the columns of {first} do"));
+        }
+        (None, Some(_)) => {
+            return refuse(format!("its columns have names, but the columns of {first} do not"));
+        }
     };
     let mut known: HashMap<&str, usize> =
         expected.iter().enumerate().map(|(j, name)| (name.as_str(), j)).collect();

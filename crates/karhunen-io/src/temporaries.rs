@@ -1,4 +1,4 @@
-//! Temporary files beside their targets: locked while their process lives, removed by a later run once it is dead.
+//! Temporary files next to their targets: locked while their process lives, removed by a later run once it is dead.
 //!
 //! The name identifies the running system, the process, and karhunen: `.karhunen-1f0c2a9b-4711-x8Kq2D.tmp`. A file
 //! without a lock belongs to a dead process; this also holds for a folder shared by several machines, if the file
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_dead_go_and_those_of_the_living_and_of_others_stay() {
+    fn files_of_the_dead_go_and_files_of_the_living_and_of_others_stay() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let own = create(folder.path()).unwrap();

@@ -5,7 +5,7 @@ use karhunen::error::{OptionValue, Phrase};
 use crate::names::printable;
 use crate::option_names;
 
-/// The characters beside a number in a cell.
+/// The characters next to a number in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
     /// None, or the cell holds no number.
@@ -70,7 +70,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// The advice that makes the cell a number; `None` if it holds no number, or a word beside it.
+    /// The advice that makes the cell a number; `None` if it holds no number, or a word next to it.
     pub(crate) fn advice(cell: &[u8]) -> Option<&'static str> {
         let text = std::str::from_utf8(cell).unwrap_or_default();
         match Unit::of(cell) {
@@ -90,13 +90,13 @@ impl<'a> Unit<'a> {
 /// name rows; `n_texts` of the cells are not numbers.
 pub(crate) fn first_decorated(cells: &[&[u8]], n_texts: usize) -> Option<usize> {
     let units: Vec<Unit> = cells.iter().map(|cell| Unit::of(cell)).collect();
-    let is_beside = |unit: &Unit| matches!(unit, Unit::Sign | Unit::Mark);
+    let is_decoration = |unit: &Unit| matches!(unit, Unit::Sign | Unit::Mark);
     let grouped = units.iter().position(|unit| *unit == Unit::Grouped);
-    let most = units.iter().filter(|unit| is_beside(unit)).count() * 2 > n_texts;
-    grouped.or_else(|| units.iter().position(is_beside).filter(|_| most))
+    let most = units.iter().filter(|unit| is_decoration(unit)).count() * 2 > n_texts;
+    grouped.or_else(|| units.iter().position(is_decoration).filter(|_| most))
 }
 
-/// The letters beside the numbers of all cells, if there are several cells.
+/// The letters next to the numbers of all cells, if there are several cells.
 pub(crate) fn common_word<'a>(cells: &[&'a [u8]]) -> Option<&'a [u8]> {
     let first: &'a [u8] = cells.first().copied()?;
     let Unit::Word(word) = Unit::of(first) else { return None };
@@ -131,7 +131,7 @@ fn is_mark(behind: &str) -> bool {
     stars || exponent().unwrap_or(false) || error() || unit()
 }
 
-/// Tests whether `c` is the sign of groups; a blank stands for blanks of every width, an apostrophe for both kinds.
+/// Tests whether `c` is the sign of groups; a blank matches blanks of every width, an apostrophe both kinds.
 pub(crate) fn is_same(sign: char, c: char) -> bool {
     match sign {
         ' ' => [' ', '\u{a0}', '\u{2009}', '\u{202f}'].contains(&c),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_with_something_beside_them_are_told_with_what_to_do() {
+    fn numbers_with_other_characters_get_advice() {
         for (cell, advice) in [
             ("12%", Some("remove the percent sign or the currency")),
             ("3 000", Some("remove the signs that group the thousands")),

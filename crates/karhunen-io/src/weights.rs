@@ -14,7 +14,7 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Reads weights: a text file of one column, with or without a header, or an NPY file of one dimension.
 ///
 /// # Errors
-/// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or a number of weights other than
+/// Same errors as [`crate::read`]; [`Cause::Format`] for more than one column, or a number of weights other than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
     let column = Column::read(path, n_expected, &WEIGHTS)?;
@@ -62,8 +62,10 @@ pub fn read_column_numbers(path: &Path, columns: Option<&[String]>, n_expected: 
     match names.iter().position(|name| differs && !columns.contains(name)) {
         Some(index) => {
             let name = &names[index];
-            Err(column
-                .at(index, format!("`{name}` is no column of the data; leave it out, or mend the name")))
+            Err(column.at(
+                index,
+                format!("`{name}` is not a column of the data; leave it out, or correct the name"),
+            ))
         }
         None => Ok(numbers),
     }
@@ -85,14 +87,14 @@ const NUMBERS: Words = Words { plural: "numbers of columns", missing: "give a nu
 struct Column<'a> {
     path: &'a Path,
     numbers: Vec<f64>,
-    /// The names beside the numbers, if the file has two columns.
+    /// The names of the numbers, if the file has two columns.
     names: Option<Vec<String>>,
     /// Lines before the first number, of a text.
     n_before: Option<usize>,
     has_header: bool,
 }
 
-/// The most bytes of `n` numbers: a line is short, with a name beside the number too.
+/// The most bytes of `n` numbers: a line is short, even with a name and a number.
 fn most_bytes(n: usize) -> u64 {
     (1 << 20) + 1024 * n as u64
 }

@@ -19,7 +19,7 @@ pub(crate) enum Format {
 }
 
 /// Writes a table: `.csv`, `.tsv`, `.npy` (without names and labels) or `.parquet` by the extension of `path`, or
-/// CSV to standard output for `-`. Numbers in text parse to the same bits. A file is written beside the target and
+/// CSV to standard output for `-`. Numbers in text parse to the same bits. A file is written next to the target and
 /// renamed, so that the target is never half-written.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub fn write_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<()>
     stage_table(path, table)?.commit()
 }
 
-/// As [`write_table`], but leaves the file beside the target until [`Staged::commit`]: for several files that must
+/// As [`write_table`], but leaves the file next to the target until [`Staged::commit`]: for several files that must
 /// appear together. Standard output is written at once.
 ///
 /// # Errors
@@ -45,10 +45,10 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     stage_written(path, format, table, table.matrix)
 }
 
-/// Writes `table` beside its target; NPY holds its `numbers` alone.
+/// Writes `table` next to its target; NPY holds its `numbers` alone.
 ///
 /// # Errors
-/// Those of [`stage`].
+/// Same errors as [`stage`].
 pub(crate) fn stage_written<T: Scalar>(
     path: &Path,
     format: Format,
@@ -80,7 +80,7 @@ impl Write for WithoutZeros<'_> {
     }
 }
 
-/// Writes a file of these bytes beside its target until [`Staged::commit`], like [`stage_table`].
+/// Writes a file of these bytes next to its target until [`Staged::commit`], like [`stage_table`].
 ///
 /// # Errors
 /// [`Cause::Io`]; the target is then unchanged.

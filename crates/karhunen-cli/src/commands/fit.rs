@@ -266,7 +266,7 @@ fn report(
     })
 }
 
-/// Describes the input, the columns set aside, and the treatment of the data: one line each.
+/// Describes the input, the excluded columns, and the treatment of the data: one line each.
 fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &PcaModel) -> Vec<String> {
     let mut lines: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
     if let Some(origin) = weights.origin() {
@@ -282,7 +282,7 @@ fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &
     }
     if let Some(Reading { bytes, seconds }) = dataset.table.data.reading() {
         let (bytes, seconds) = (size(bytes), duration(seconds));
-        lines.push(format!("{bytes} read in all passes, in {seconds} of reading beside the computation"));
+        lines.push(format!("{bytes} read in all passes, in {seconds} of reading during the computation"));
     }
     lines.push(treatment(model, if plan.chose_components() { " (-k chooses)" } else { "" }));
     lines

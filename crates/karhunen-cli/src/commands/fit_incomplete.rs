@@ -202,14 +202,14 @@ fn warn_of_dominant(dataset: &ObservedDataset, model: &IncompleteModel) {
         several => format!("{several} components have"),
     };
     warn(&format!(
-        "{}: {components} no variance: beside {}, all columns together have {others:.1e} of it; give --scale if columns have \
-         different units",
+        "{}: {components} no variance: apart from {}, all columns together have {others:.1e} of it; \
+         give --scale if columns have different units",
         dataset.file,
         dataset.places().column(column),
     ));
 }
 
-/// Prints a warning beside the output.
+/// Prints a warning on standard error.
 fn warn(message: &str) {
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!("{label} {}\n", names::visible(message)));

@@ -30,7 +30,7 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     let plan = KernelPlan::resolve(args, kernel)?;
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
-    // The columns of a precomputed kernel matrix stand for rows.
+    // The columns of a precomputed kernel matrix represent rows.
     if plan.kernel() != Kernel::Precomputed {
         let (data, names) = (&dataset.table.data, dataset.table.feature_names.as_deref());
         let mut found = hints::of_table(&dataset.table);
@@ -92,7 +92,7 @@ impl OnValues for Fit<'_> {
 }
 
 impl Fit<'_> {
-    /// The scores of the fitted rows: those of the fit, if it has one for every row.
+    /// The scores of the fitted rows, from the fit if it has one for every row.
     fn scores<T: Scalar>(&self, model: &KernelModel, source: &dyn Source<T>) -> karhunen::Result<Matrix<T>> {
         let whiten = self.plan.files.whiten;
         let all_count = self.weights.lend().samples.is_none_or(|weights| weights.iter().all(|w| *w > 0.0));

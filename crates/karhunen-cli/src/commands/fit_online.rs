@@ -27,7 +27,7 @@ use crate::report::Seconds;
 /// fitted, if a limit that was given is the reason.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an option that such a fit cannot obey; those of the stream and of the outputs.
+/// [`Failure::Usage`] for an option that such a fit cannot obey; errors of the stream and of the outputs.
 pub(crate) fn run(
     plan: &IncompletePlan,
     dataset: &Dataset,
@@ -113,7 +113,7 @@ impl OnlineFit<'_> {
         SavedIncomplete { model, beside }
     }
 
-    /// Scores are those of all rows, computed while they are written.
+    /// Writes the scores of all rows, computed block by block.
     fn write<T: Scalar>(&self, source: &dyn Source<T>, saved: &SavedIncomplete) -> Result<()>
     where
         ObservedData: From<Observed<T>>,
@@ -151,7 +151,7 @@ impl OnlineFit<'_> {
             if let Some(Reading { bytes, seconds }) = dataset.table.data.reading() {
                 let (bytes, seconds) = (size(bytes), duration(seconds));
                 data.push(format!(
-                    "{bytes} read in all passes, in {seconds} of reading beside the computation"
+                    "{bytes} read in all passes, in {seconds} of reading during the computation"
                 ));
             }
             let features = dataset.table.feature_names.as_deref();

@@ -158,13 +158,13 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
 /// Describes the data of a fit with missing values: one line each.
 fn data_of_incomplete(
     args: &InspectArgs,
-    (model, beside): (&IncompleteModel, &RowsAndColumns),
+    (model, extras): (&IncompleteModel, &RowsAndColumns),
     version: &str,
 ) -> Vec<String> {
     let file = input_name(&args.file);
     let fitted =
         format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(model));
-    [fitted].into_iter().chain(beside.triples.as_ref().map(origin)).collect()
+    [fitted].into_iter().chain(extras.triples.as_ref().map(origin)).collect()
 }
 
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
@@ -292,7 +292,8 @@ fn checkpoint(args: &InspectArgs, state: &Checkpoint) -> Result<()> {
             data.dtype
         ),
         format!(
-            "the command of the fit goes on from here with --checkpoint {file} --resume; --json shows its options"
+            "the command of the fit continues from here with --checkpoint {file} --resume; --json shows its \
+             options"
         ),
     ];
     let mut out = String::new();

@@ -23,7 +23,7 @@ pub(crate) enum Loaded {
 /// Loads a model that maps rows of numbers to scores, for `command`.
 ///
 /// # Errors
-/// As [`of`]; those of [`karhunen_io::load_any_model`].
+/// Same errors as [`of`] and [`karhunen_io::load_any_model`].
 pub(crate) fn any(path: &Path, command: &str) -> Result<Loaded> {
     of(path, karhunen_io::load_any_model(path)?, command)
 }
@@ -62,7 +62,7 @@ pub(crate) fn no_categories(path: &Path, command: &str) -> Failure {
 /// Loads a model of incomplete data, as it was fitted: a rotation changes no prediction.
 ///
 /// # Errors
-/// [`Failure::Data`] for a model of complete data, which `command` cannot use; those of
+/// [`Failure::Data`] for a model of complete data, which `command` cannot use; same errors as
 /// [`karhunen_io::load_any_model`].
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {

@@ -234,10 +234,10 @@ impl<'a> Prediction<'a> {
         known
     }
 
-    /// Reads all pairs before the first is predicted: a text that is no integer makes its column text.
+    /// Reads all pairs before the first is predicted: a text that is not an integer makes its column text.
     ///
     /// # Errors
-    /// Those of [`Pairs::visit`]; [`Failure::Data`] for an id that the model does not know, if it is refused.
+    /// Same errors as [`Pairs::visit`]; [`Failure::Data`] for an id that the model does not know, if it is refused.
     fn survey(&self) -> Result<Survey> {
         let mut survey = Survey::default();
         let count = |ids: &[Ids; 2]| {

@@ -44,10 +44,7 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
         ));
     }
     if let (Loaded::Rows(RowModel::Kernel(_)), true) = (&model, weights.are_given()) {
-        return Err(Failure::Usage(
-            "--weights has no effect on the page of a kernel model, whose rows have no limits; leave it out"
-                .to_owned(),
-        ));
+        return Err(Failure::Usage("--weights does not apply to kernel models; omit it".to_owned()));
     }
     if let (Loaded::Rows(_), Some(option)) = (&model, args.given.first_of::<TriplesArgs>(&[])) {
         return Err(Failure::Usage(format!(
@@ -99,8 +96,8 @@ fn feature_names(model: &Loaded) -> Option<Vec<String>> {
     }
 }
 
-fn column_names(beside: &RowsAndColumns) -> Option<Vec<String>> {
-    beside.column_ids.as_ref().map(karhunen_io::Ids::texts)
+fn column_names(extras: &RowsAndColumns) -> Option<Vec<String>> {
+    extras.column_ids.as_ref().map(karhunen_io::Ids::texts)
 }
 
 /// The page of a model alone.

@@ -53,7 +53,7 @@ pub(crate) fn run(args: RotateArgs) -> Result<()> {
 fn without_rotation<M>(saved: Saved<RotatedModel<M>>) -> Saved<M>
 where
     M: Components + Stored,
-    RotatedModel<M>: Stored<Beside = M::Beside>,
+    RotatedModel<M>: Stored<Extras = M::Extras>,
 {
     let Saved { model, beside } = saved;
     Saved { model: model.into_model(), beside }
@@ -80,7 +80,7 @@ fn rotate<M>(
 ) -> Result<()>
 where
     M: Components + Stored,
-    RotatedModel<M>: Stored<Beside = M::Beside>,
+    RotatedModel<M>: Stored<Extras = M::Extras>,
 {
     let RotateArgs { model: path, n_components, criterion, output } = args;
     let method = criterion.method()?;
@@ -154,7 +154,7 @@ struct Rotated<'a> {
 /// Reads a target: loadings of the features of the model, in their order.
 ///
 /// # Errors
-/// [`Failure::Data`] for rows that are not the features; those of reading.
+/// [`Failure::Data`] for rows that are not the features; errors of reading.
 fn loadings(path: &Path, (p, features): (usize, Option<&[String]>), progress: &Progress) -> Result<Matrix> {
     let dataset = Dataset::read(path, &ReadOptions::default(), progress)?;
     let order = match (features, &dataset.table.sample_names) {

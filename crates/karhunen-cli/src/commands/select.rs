@@ -103,7 +103,7 @@ pub(crate) fn run(args: SelectArgs) -> Result<()> {
     }
 }
 
-/// Prints the choices of the rules for the variances of a model, below those of `rules`.
+/// Prints the choices of the rules for the variances of a model, below the choices of `rules`.
 fn report(
     args: &SelectArgs,
     file: &str,

@@ -1,4 +1,4 @@
-//! `karhunen update`: adds rows to a fit that goes on as rows come in.
+//! `karhunen update`: updates a fitted model with new rows.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -125,7 +125,7 @@ impl UpdatePlan {
     ///
     /// # Errors
     /// [`Failure::File`] for a file that does not exist, unless `-k` is given; [`Failure::Usage`] for one of another kind,
-    /// and for an option that differs from that of the state.
+    /// and for an option that differs from the one of the state.
     fn state(&self) -> Result<Option<SavedIncremental>> {
         let path = &self.args.state;
         if !overwrite::holds_state(path)? {
@@ -246,7 +246,7 @@ impl OnValues for Push<'_> {
     }
 }
 
-/// The model of all rows so far. Rows that allow none yet, such as a single one, are no failure unless the model is
+/// The model of all rows so far. Rows that allow none yet, such as a single one, are not a failure unless the model is
 /// written.
 fn model(plan: &UpdatePlan, saved: &SavedIncremental, progress: &Progress) -> Result<Model> {
     let run: Run<'_> = plan.args.threads.run(progress);
@@ -308,7 +308,7 @@ fn report(
 /// The model of a state, for commands that apply models.
 ///
 /// # Errors
-/// Those of [`karhunen::IncrementalFit::model`].
+/// Same errors as [`karhunen::IncrementalFit::model`].
 pub(crate) fn model_of(path: &Path, saved: SavedIncremental) -> Result<SavedModel> {
     let places = input_name(path);
     let model =

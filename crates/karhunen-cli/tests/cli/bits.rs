@@ -3,7 +3,7 @@
 //!
 //! Last bits depend on the processor ([docs/determinism.md]): each kind has a file of checksums, and a processor without
 //! one has only its variances compared, with `variances.txt`. `KARHUNEN_BITS=write` writes both; `KARHUNEN_PROGRAM` names
-//! another program than the one that these tests build, such as that of an earlier version.
+//! another program than the one that these tests build, such as the program of an earlier version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -354,7 +354,7 @@ fn variances(folder: &Path, model: &str) -> Option<Vec<f64>> {
 }
 
 #[test]
-fn bits_are_those_of_the_golden_files() {
+fn bits_match_the_golden_files() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     write_tables(folder);

@@ -72,7 +72,7 @@ fn assert_categories(found: &Value, expected: &Value) {
 }
 
 #[test]
-fn mca_of_the_titanic_is_that_of_factominer() {
+fn mca_of_the_titanic_agrees_with_factominer() {
     let expected = &golden()["titanic"]["weighted"];
     let found = json("fit titanic.csv --mca --weights passengers --json");
     assert_close(&numbers(&found["explained_variance"]), &numbers(&expected["eigenvalues"]), AGREEMENT);
@@ -85,7 +85,7 @@ fn mca_of_the_titanic_is_that_of_factominer() {
 }
 
 #[test]
-fn famd_of_a_file_is_that_of_factominer() {
+fn famd_of_a_file_agrees_with_factominer() {
     let (golden, folder) = (golden(), folder());
     let cars = &golden["mtcars"];
     let columns = ["mpg", "disp", "hp", "wt", "cyl", "gear", "am"];
@@ -218,7 +218,7 @@ fn refusals_say_what_to_do() {
         ("a,b\nx,u\ny\n", "--mca", 3, "line 3: 1 field where 2 are expected"),
         ("a,b\n", "--mca", 3, "hold no values"),
         ("a,w\nx,1\ny,-2\nx,2\n", "--mca --weights w", 3, "the weight of row 2 is -2"),
-        ("a,w\nx,1\ny,z\nx,2\n", "--mca --weights w", 3, "line 3: column 2 (`w`): `z` is no weight"),
+        ("a,w\nx,1\ny,z\nx,2\n", "--mca --weights w", 3, "line 3: column 2 (`w`): `z` is not a weight"),
         ("a,b\nx,u\ny,v\n", "--mca --weights nobody", 2, "there is no such column"),
         ("a,b\nx,u\ny,v\n", "--mca --layer y", 2, "--layer does not apply to a text table"),
     ] {
@@ -229,7 +229,7 @@ fn refusals_say_what_to_do() {
     let binary = Path::new(env!("CARGO_MANIFEST_DIR")).join("../karhunen-io/tests/data/binary/float64.npy");
     let found = refusal(&format!("fit {} --mca", binary.display()), 3);
     assert!(found.contains("holds numbers alone; tables of categories are read from CSV"), "{found}");
-    // New rows of other kinds than those of the fit.
+    // New rows of other kinds than in the fit.
     std::fs::write(&path, "a,b\nx,1\ny,2\nx,5\ny,4\n").unwrap();
     karhunen(&format!("fit {path} --famd -q -o {model}")).assert().success();
     std::fs::write(&path, "a,b\nx,one\n").unwrap();
@@ -242,7 +242,7 @@ fn refusals_say_what_to_do() {
 }
 
 #[test]
-fn ids_are_no_categories() {
+fn ids_are_not_categories() {
     let folder = folder();
     let path = at(&folder, "t.csv");
     let rows: String = (0..60).map(|i| format!("{},{},id{}\n", i % 3, i % 4, i / 2)).collect();
@@ -255,7 +255,7 @@ fn ids_are_no_categories() {
     let done = karhunen(&format!("fit {path} --mca -q")).assert().success();
     let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(
-        text.contains("column `id` has 60 categories in 60 rows: ids and measurements are no categories"),
+        text.contains("column `id` has 60 categories in 60 rows: ids and measurements are not categories"),
         "{text}"
     );
 }

@@ -1,4 +1,4 @@
-//! Files that change while a command uses them. A pipe in place of the file of weights, which the command reads
+//! Files that change while a command uses them. A pipe instead of the file of weights, which the command reads
 //! after its data, holds the command until the change is made.
 
 use std::fs::{self, OpenOptions};

@@ -36,7 +36,7 @@ fn refusal(folder: &tempfile::TempDir, arguments: &str) -> String {
 }
 
 #[test]
-fn a_fit_goes_on_where_it_was_to_the_same_scores() {
+fn a_fit_continues_where_it_was_to_the_same_scores() {
     let folder = folder();
     let whole = scores(&folder, "--max-iter 40");
     let kept = "--checkpoint c --checkpoint-every 0";
@@ -47,7 +47,7 @@ fn a_fit_goes_on_where_it_was_to_the_same_scores() {
 }
 
 #[test]
-fn ctrl_c_tells_where_the_fit_goes_on() {
+fn ctrl_c_says_where_the_fit_continues() {
     let folder = folder();
     let arguments = format!("{FIT} --max-iter 100000000 --checkpoint c --checkpoint-every 0");
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
@@ -65,7 +65,7 @@ fn ctrl_c_tells_where_the_fit_goes_on() {
     assert!(kill.unwrap().success());
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130));
-    let message = "error: stopped; the fit goes on from c with --resume\n";
+    let message = "error: stopped; --resume will continue from c\n";
     assert_eq!(String::from_utf8(done.stderr).unwrap(), message);
     assert!(!scores(&folder, "--max-iter 1 --checkpoint c --resume").is_empty());
 }
@@ -88,7 +88,7 @@ fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
     assert!(kill.unwrap().success());
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130));
-    let message = "error: stopped; the fit goes on from c with --resume\n";
+    let message = "error: stopped; --resume will continue from c\n";
     assert_eq!(String::from_utf8(done.stderr).unwrap(), message);
     assert!(folder.path().join("c").exists());
     let resumed = format!("{fit} --max-iter 1 --checkpoint c --resume");
@@ -103,7 +103,8 @@ fn checkpoints_and_data_are_told_apart() {
         let done = karhunen(arguments).current_dir(folder.path()).assert().code(3).stdout("");
         String::from_utf8(done.get_output().stderr.clone()).unwrap()
     };
-    let resume = "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint c --resume`";
+    let resume = "this is a checkpoint, not data; continue its fit with `karhunen fit DATA --missing \
+                  --checkpoint c --resume`";
     for command in ["fit c", "fit c --missing", "fit c --triples 1,2,3"] {
         let message = said(command);
         assert!(message.contains(resume), "{command}: {message}");
@@ -111,7 +112,9 @@ fn checkpoints_and_data_are_told_apart() {
     std::fs::write(folder.path().join("thesis.txt"), "Chapter 1: components\n").unwrap();
     let message = said("fit t.csv --missing=als --label class --checkpoint thesis.txt --resume");
     assert!(
-        message.contains("thesis.txt: is no checkpoint; give a file that `karhunen fit --checkpoint` wrote"),
+        message.contains(
+            "thesis.txt: is not a checkpoint; give one written by `karhunen fit --checkpoint`, or a new name"
+        ),
         "{message}"
     );
 }

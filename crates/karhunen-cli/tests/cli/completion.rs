@@ -24,7 +24,7 @@ fn numbers(text: &str) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn fills_are_those_of_missmda_and_other_cells_stay() {
+fn fills_agree_with_missmda_and_other_cells_stay() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let golden: Value =
         serde_json::from_str(&std::fs::read_to_string(root.join("golden/missmda.json")).unwrap()).unwrap();

@@ -79,7 +79,7 @@ fn shares_of_complete_tables_by_feature() {
         choices.iter().map(|c| (c["q2"].as_f64().unwrap(), c["r2"].as_f64().unwrap())).unzip();
     assert!(q2.iter().zip(&r2).all(|(q2, r2)| q2 < r2) && r2.is_sorted() && !q2.is_sorted(), "{q2:?} {r2:?}");
     for choice in choices {
-        // All columns are scaled: the share of all is the mean of those of features.
+        // All columns are scaled: the share of all is the mean of the shares of features.
         let of_features = numbers(&choice["features"]["q2"]);
         assert_eq!(of_features.len(), 13);
         assert_close(&[of_features.iter().sum::<f64>() / 13.0], &[choice["q2"].as_f64().unwrap()], 1e-9);

@@ -48,12 +48,12 @@ fn a_value_that_is_not_finite_in_an_array_has_a_row_and_a_column() {
 }
 
 #[test]
-fn columns_of_text_are_set_aside_by_label() {
+fn columns_of_text_are_excluded_by_label() {
     let message = refusal(&[TABLE], "fit t.csv", 3);
     assert_eq!(
         message,
-        "t.csv: line 2: column 4 (`sex`): `f` is not a number, and most of the column is text; set such columns \
-         aside with --label sex; or analyse categories with --mca, categories and numbers with --famd"
+        "t.csv: line 2: column 4 (`sex`): `f` is not a number, and most of the column is text; exclude such \
+         columns with --label sex; or analyse categories with --mca, categories and numbers with --famd"
     );
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(TABLE.0), TABLE.1).unwrap();

@@ -225,7 +225,7 @@ fn feature_weights_of_zero_silence_a_feature() {
     assert_eq!(numbers(&summary["feature_weights"]), [1.0, 0.0, 1.0, 4.0]);
 }
 
-/// As `prcomp(center = v, scale. = w)` of R: variances are those of the moved rows about zero, with divisor n - 1.
+/// As `prcomp(center = v, scale. = w)` of R: variances of the moved rows about zero, with divisor n - 1.
 #[test]
 fn columns_take_given_numbers() {
     let folder = tempfile::tempdir().unwrap();

@@ -67,7 +67,7 @@ fn commands() -> Vec<String> {
 /// The topics of a command, as `-h` lists them.
 fn topics(command: &str) -> Vec<String> {
     let screen = printed(&format!("{command} -h")).split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some((_, list)) = screen.split_once("or those of a topic [possible values: ") else {
+    let Some((_, list)) = screen.split_once("or one topic [possible values: ") else {
         return Vec::new();
     };
     list.split_once(']').unwrap().0.split(", ").map(str::to_owned).collect()

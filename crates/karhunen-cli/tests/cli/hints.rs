@@ -105,7 +105,7 @@ fn ids_and_classes_are_said_by_every_fit() {
     let text = notes(&format!("fit {classes} -q"));
     assert!(
         text.contains(
-            "column `class` holds 3 whole numbers and is fitted as a feature; if they stand for classes"
+            "column `class` holds 3 whole numbers and is fitted as a feature; if they denote classes"
         ),
         "{text}"
     );

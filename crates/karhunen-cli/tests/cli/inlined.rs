@@ -1,7 +1,7 @@
 //! The loops of the program are compiled as they are written.
 
 /// An intrinsic that is compiled as a function is called for every vector, which takes ten times as long. It happens where a
-/// closure within a kernel is not inlined, as that of `array::from_fn`, or a method of another crate.
+/// closure within a kernel is not inlined, as the closure of `array::from_fn`, or a method of another crate.
 #[test]
 fn every_intrinsic_is_inlined() {
     let program = std::fs::read(assert_cmd::cargo::cargo_bin("karhunen")).unwrap();

@@ -52,7 +52,7 @@ fn write_iris_rows(path: &str, rows: &Value) {
 }
 
 #[test]
-fn the_numbers_are_those_of_scikit_learn() {
+fn the_numbers_agree_with_scikit_learn() {
     let (golden, folder) = (golden(), folder());
     let (model, new) = (at(&folder, "m"), at(&folder, "new.csv"));
     write_iris_rows(&new, &golden["new_rows"]);
@@ -177,7 +177,7 @@ fn weights_are_repeated_rows() {
     for name in ["eigenvalues", "explained_variance_ratio"] {
         assert_close(&numbers(&by_weight[name]), &numbers(&by_copies[name]), 1e-11);
     }
-    // Rows of weight zero also have scores: those of new rows.
+    // Rows of weight zero also have scores, as new rows have.
     assert_eq!(output(&format!("transform {m} {weighted}")), read(&s));
     let report = output(&format!("fit {weighted} --weights times {options}"));
     assert!(report.contains("weights from column `times`: times each row was seen, sum 223\n"), "{report}");

@@ -90,7 +90,7 @@ fn fits_scores_and_reconstructions_do_not_depend_on_the_limit() {
 }
 
 #[test]
-fn the_summary_tells_what_was_read() {
+fn the_summary_says_what_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let data = written(folder.path(), "x.npy", SHAPE.0);
     let fit = |args: &[&str]| {
@@ -210,7 +210,7 @@ fn rows_with_missing_values_are_mapped_from_file_to_file() {
         assert_eq!(read.1, (40_000, if command == "transform" { 2 } else { 200 }), "{command}");
         assert!(read == apply(command, "4GB"), "{command}");
     }
-    // A text keeps all its characters but those of missing values.
+    // A text keeps all its characters except in missing values.
     let [small, text] = ["small.csv", "filled.csv"].map(path);
     let table = with_missing(folder.path(), "small.csv", (9000, 200));
     assert_eq!(table, small);
@@ -330,7 +330,7 @@ fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
         let n_held = found.model.n_samples() as i64;
         let numbers = Ids::Integers((60_001 - n_held..=60_000).collect());
         assert_eq!(found.beside.row_ids, Some(numbers));
-        // Scores are those of all rows, as `transform` has them.
+        // There are scores of all rows, as `transform` has them.
         let of_fit = values_of(&path("x.npy.scores.npy"));
         assert_eq!(of_fit.1, (60_000, 2));
         let again = path("again.npy");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::karhunen;
 
-/// The message of a command that fails before anything is fitted; no line but that of the error.
+/// The message of a command that fails before anything is fitted; no line but the error.
 fn refusal(folder: &Path, arguments: &str, code: i32) -> String {
     let done = karhunen(arguments).current_dir(folder).assert().code(code).stdout("");
     let text = String::from_utf8(done.get_output().stderr.clone()).unwrap();

@@ -219,7 +219,8 @@ fn columns_of_new_rows_may_be_missing_but_not_unknown() {
     assert!(run(&folder, "impute m less.csv").starts_with("proline,ash\n1000,2.3\n"));
     assert_eq!(
         refusal(&folder, "transform m more.csv", 3),
-        "error: more.csv: holds `zinc`, which the model does not know; set aside what is no feature with --label\n"
+        "error: more.csv: has columns that the model does not have (`zinc`); exclude non-features with \
+         --label\n"
     );
     let rebuilt = run(&folder, "reconstruct m less.csv");
     assert_eq!(rebuilt.lines().next().unwrap().split(',').count(), 13);
@@ -284,7 +285,7 @@ fn scaled_columns_are_filled_in_their_units() {
         "{said}"
     );
     assert!(run(&folder, "inspect m").contains("divided by their standard deviations"));
-    // Litres in place of millilitres: the same fills in other units.
+    // Litres instead of millilitres: the same fills in other units.
     let litres: String = with_missing
         .lines()
         .enumerate()
@@ -473,7 +474,7 @@ fn a_fit_that_stops_at_its_limit_warns_or_fails() {
 }
 
 #[test]
-fn entries_that_cannot_be_set_aside_are_an_error() {
+fn entries_that_cannot_be_held_out_are_an_error() {
     let folder = folder(&[("t.csv", "a,b,c\n1,2,3\n4,,6\n7,8,10\n1,0,2\n"), ("d.csv", "a,b\n1,\n,2\n")]);
     let few = "t.csv: --early-stopping=0.01 holds out none of the 11 observed entries: 0.01 of them is 0.11, less than half an \
                entry; ask for at least 4.55e-2 of them";
@@ -491,7 +492,7 @@ fn entries_that_cannot_be_set_aside_are_an_error() {
     assert!(found["held_out_rmse"].is_number(), "{found}");
 }
 
-/// A column in another unit, beside whose noise the component of the others does not count.
+/// A column in another unit, whose noise is so large that the component of the others does not count.
 #[test]
 fn a_column_that_hides_components_is_warned_of() {
     let mut table = String::from("a,b,c,d\n");
@@ -508,7 +509,7 @@ fn a_column_that_hides_components_is_warned_of() {
         String::from_utf8(done.get_output().stderr.clone()).unwrap()
     };
     let warned = said("");
-    let start = "warning: units.csv: a component has no variance: beside column 4 (`d`), all columns";
+    let start = "warning: units.csv: a component has no variance: apart from column 4 (`d`), all columns";
     assert!(warned.contains(start) && warned.contains("; give --scale if columns"), "{warned}");
     assert!(!said("--scale").contains("no variance"));
 }
@@ -546,13 +547,13 @@ fn columns_without_a_value_are_said() {
     let rows = "1.5,,10\n2.5,,12\n0.5,,9\n3,,14\n2,,11\n";
     std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
     let note = "note: t.csv: column 2 (`b`) holds no value: what fills it comes from the other columns (the mean of all entries, \
-                unless --mean or --mean-prior say otherwise); set it aside with --label b\n";
+                unless --mean or --mean-prior say otherwise); exclude it with --label b\n";
     for command in ["fit t.csv --missing=als -k 1 -q -o m", "impute m t.csv -q"] {
         let done = karhunen(command).current_dir(folder.path()).assert().success();
         let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
         assert!(said.contains(note), "{command}: {said}");
     }
-    // A column set aside is not part of the fit.
+    // An excluded column is not part of the fit.
     let fit = "fit t.csv --missing=als -k 1 -q --label b -o n";
     let done = karhunen(fit).current_dir(folder.path()).assert().success();
     assert!(!String::from_utf8_lossy(&done.get_output().stderr).contains("holds no value"));

@@ -129,8 +129,8 @@ fn columns_that_do_not_match_are_refused_by_name() {
     );
     assert_eq!(
         refusal("transform m more.csv", folder.path(), 3),
-        "error: more.csv: holds `Theft`, which the model does not know; set aside what is no feature with --label \
-         Theft\n"
+        "error: more.csv: has columns that the model does not have (`Theft`); exclude non-features with \
+         --label Theft\n"
     );
     karhunen("transform m more.csv --label Theft").current_dir(folder.path()).assert().success();
 }
@@ -164,7 +164,7 @@ fn scores_of_earlier_versions_are_read() {
 }
 
 #[test]
-fn files_that_are_no_models() {
+fn files_that_are_not_models() {
     let folder = fitted("-k 2");
     std::fs::write(folder.path().join("t.csv"), "Murder,Assault,Rape,UrbanPop\n1,2,3,4\n").unwrap();
     assert_eq!(
@@ -193,7 +193,7 @@ fn what_was_no_feature_in_the_fit_is_none_in_the_transform() {
     .success();
     assert_eq!(output(&format!("transform {model} {data}")), read(&scores));
     assert!(read(&scores).starts_with("sample,PC1\n\"1\","), "{}", read(&scores));
-    // Columns set aside may be absent from new data.
+    // Excluded columns may be absent from new data.
     std::fs::write(at(&folder, "less.csv"), "b,a\n6.25,1.5\n").unwrap();
     let found = output(&format!("transform {model} {}", at(&folder, "less.csv")));
     assert_close(&parse_csv(&found)[0], &parse_csv(&read(&scores))[0], 1e-12);

@@ -79,7 +79,7 @@ fn the_model_of_moments_transforms_the_table_with_its_labels() {
 }
 
 #[test]
-fn weights_are_summed_with_the_rows_and_kept_as_columns_set_aside() {
+fn weights_are_summed_with_the_rows_and_kept_as_excluded_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("t.csv"), "a,b,w\n1,2,1\n3,4,2\n5,7,1\n").unwrap();
@@ -106,7 +106,7 @@ fn inspect_describes_moments() {
         karhunen("inspect iris.csv --label class").assert().success().get_output().stdout.clone(),
     );
     assert!(text.contains("moments of 150 rows x 4 columns"), "{text}");
-    // Means and standard deviations are those of the table.
+    // Means and standard deviations are as in the table.
     for line in table.unwrap().lines().filter(|line| line.contains("_length") || line.contains("_width")) {
         assert!(text.contains(line), "{line}\n{text}");
     }

@@ -91,7 +91,7 @@ fn nothing_is_overwritten_without_force() {
 }
 
 #[test]
-fn a_checkpoint_is_gone_on_from_or_begun_anew_as_was_asked() {
+fn a_checkpoint_is_continued_or_overwritten_as_requested() {
     let folder = folder();
     let read = || std::fs::read(folder.path().join("c")).unwrap();
     let before = read();

@@ -152,7 +152,7 @@ fn predict(folder: &Path, pairs: &str, output: &str, more: &str) {
 
 #[cfg(feature = "columnar")]
 #[test]
-fn predictions_of_many_blocks_are_those_of_the_library() {
+fn predictions_of_many_blocks_agree_with_the_library() {
     const N: usize = 500_000;
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -203,7 +203,7 @@ fn predictions_of_many_blocks_are_those_of_the_library() {
 }
 
 #[test]
-fn an_id_that_is_no_integer_in_a_late_block_makes_its_column_text() {
+fn an_id_that_is_not_an_integer_in_a_late_block_makes_its_column_text() {
     let folder = folder();
     let pairs: String = (0..250_000).map(|e| format!("{},{}\n", 100 + e % 12, 7 * (e % 4))).collect();
     assert!(pairs.len() > 3 << 19);

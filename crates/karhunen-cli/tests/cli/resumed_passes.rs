@@ -41,7 +41,7 @@ fn a_checkpoint_that_ends_anywhere_gives_the_same_model() {
                 karhunen(&format!("{fit} --checkpoint c --resume -o m --force")).current_dir(path).assert();
             let notes = String::from_utf8(resumed.success().get_output().stderr.clone()).unwrap();
             // Of the shortest file no pass may be complete.
-            assert!(share < 0.5 || notes.contains("c: goes on after "), "{notes}");
+            assert!(share < 0.5 || notes.contains("c: continues after "), "{notes}");
             assert!(std::fs::read(path.join("m")).unwrap() == whole, "{fit} {share}");
             assert!(std::fs::read(&checkpoint).unwrap() == bytes, "{fit} {share}");
         }
@@ -125,7 +125,7 @@ fn a_fit_that_is_killed_between_its_passes_gives_the_same_model() {
         }
         child.kill().unwrap();
         let killed = child.wait_with_output().unwrap();
-        n_resumed += usize::from(String::from_utf8(killed.stderr).unwrap().contains("c: goes on after "));
+        n_resumed += usize::from(String::from_utf8(killed.stderr).unwrap().contains("c: continues after "));
         if at("m").exists() {
             break;
         }

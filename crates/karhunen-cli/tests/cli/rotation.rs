@@ -15,7 +15,7 @@ fn fitted() -> TempDir {
     folder
 }
 
-/// Runs a command that succeeds; `@` stands for the folder.
+/// Runs a command that succeeds; `@` is the folder.
 fn run(folder: &Path, arguments: &str) -> (String, String) {
     let arguments = arguments.replace('@', &folder.display().to_string());
     let done = karhunen(&arguments).assert().success();
@@ -89,7 +89,7 @@ fn scores_are_uncorrelated_and_reconstruct_the_rows_of_the_components() {
 }
 
 #[test]
-fn methods_have_their_options_and_tell_them() {
+fn methods_have_their_options_and_report_them() {
     let folder = fitted();
     let at = folder.path();
     for (options, told) in [
@@ -220,7 +220,7 @@ fn models_of_data_with_missing_values_are_rotated_too() {
     assert_eq!(scores.len(), 178);
     let found = json(&run(at, "inspect @/r.model --json=full").0);
     assert_eq!((&found["n_samples"], &found["n_features"]), (&Value::from(178), &Value::from(13)));
-    // Rows through rotated scores are those of the model; a rotation changes no prediction.
+    // Rows through rotated scores agree with the model; a rotation changes no prediction.
     run(at, "transform @/r.model @/missing.csv -o @/s.csv");
     let (_, expected) = table(&run(at, "reconstruct @/m.model @/missing.csv").0);
     for what in ["@/missing.csv", "@/s.csv", "@/missing.csv --memory-limit 20MB"] {

@@ -49,7 +49,7 @@ fn spawn(arguments: &str) -> std::process::Child {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_goes_away_is_not_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("m");
     let arguments = [
@@ -142,13 +142,16 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning() {
     let lines: Vec<&str> = message.lines().filter(|line| line.contains("checkpoint")).collect();
     let failed = "warning: no checkpoint was kept: sub/c: writing failed: ";
     assert_eq!(lines.len(), 4, "{message}");
-    assert!(lines[0].starts_with(failed) && lines[0].ends_with("; the fit goes on without"), "{message}");
+    assert!(
+        lines[0].starts_with(failed) && lines[0].ends_with("; the fit continues without one"),
+        "{message}"
+    );
     assert_eq!(lines[1], "note: sub/c: the checkpoint could be written again");
     assert!(lines[2].starts_with(failed), "{message}");
     assert!(lines[3].starts_with("warning: the last checkpoint that was kept is of iteration "), "{message}");
 }
 
-/// Runs a shell command in the folder of the example data, with `karhunen` in place of `K`; returns the exit code
+/// Runs a shell command in the folder of the example data, with `karhunen` instead of `K`; returns the exit code
 /// and standard error.
 #[cfg(unix)]
 fn shell(line: &str) -> (Option<i32>, String) {

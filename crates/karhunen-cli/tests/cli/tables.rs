@@ -284,7 +284,7 @@ fn a_hole_in_the_corner_is_no_name() {
 }
 
 #[test]
-fn a_row_cut_short_is_no_line_of_names() {
+fn a_row_cut_short_is_not_a_line_of_names() {
     let folder = folder(&[("t.csv", "1,2\n3,4,5\n6,7,8\n")]);
     let message = refusal(folder.path(), "fit t.csv", 3);
     assert!(
@@ -308,7 +308,7 @@ fn units_are_not_names_of_rows() {
     let folder = folder.path();
     let message = refusal(folder, "fit percent.csv", 3);
     assert!(
-        message.contains("`12%` is not a number here; remove the percent sign or the currency, or set the column aside with --label share"),
+        message.contains("`12%` is not a number here; remove the percent sign or the currency, or exclude the column with --label share"),
         "{message}"
     );
     assert!(refusal(folder, "fit dollar.csv", 3).contains("`$5` is not a number here"));
@@ -512,7 +512,7 @@ fn whole_numbers_that_are_rounded_are_said() {
     let note = |file: &str, place: &str, number: &str| {
         format!(
             "note: {file}: {place}: the whole number {number} was rounded, for a 64-bit floating-point number cannot hold \
-             it; set ids aside, or subtract a constant before\n"
+             it; exclude ids, or subtract a constant before\n"
         )
     };
     let odd = "9007199254740993";

@@ -1,4 +1,4 @@
-//! `update`: fits that go on as rows come in.
+//! `update`: fits that are updated with new rows.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn updates_equal_a_fit_of_all_rows() {
 }
 
 #[test]
-fn the_summary_tells_what_was_added_and_what_is_there() {
+fn the_summary_says_what_was_added_and_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let state = at(&folder, "s.stream");
     let first = table(&folder, "a.csv", "a,b,c,d", 0..40);
@@ -113,7 +113,7 @@ fn the_summary_tells_what_was_added_and_what_is_there() {
 }
 
 #[test]
-fn a_sketch_tells_its_error_and_its_options_are_kept() {
+fn a_sketch_reports_its_error_and_its_options_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let state = at(&folder, "s.stream");
     let first = table(&folder, "a.csv", "a,b,c,d", 0..40);

@@ -1,6 +1,6 @@
-//! What the commands print, as text and as JSON, is that of the files in `golden/words`, which shows that a change of structure
-//! changes no word. Numbers are compared on the kind of processor that wrote the files, and times nowhere. `KARHUNEN_WORDS=write`
-//! writes the files.
+//! What the commands print, as text and as JSON, is as in the files in `golden/words`, which shows that a change of
+//! structure changes no word. Numbers are compared on the kind of processor that wrote the files, and times nowhere.
+//! `KARHUNEN_WORDS=write` writes the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -125,7 +125,7 @@ fn all() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn words_are_those_of_the_golden_files() {
+fn words_match_the_golden_files() {
     let found = all();
     let path = |name: &String| goldens().join(format!("{name}.txt"));
     if std::env::var_os("KARHUNEN_WORDS").is_some_and(|word| word == "write") {

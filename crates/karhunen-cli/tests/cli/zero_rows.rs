@@ -113,7 +113,7 @@ fn no_pairs_are_predicted_as_none() {
 }
 
 #[test]
-fn no_triples_are_no_rows_for_a_model() {
+fn a_model_takes_no_triples_as_no_rows() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("r.csv"), "1,10,4\n1,20,3\n2,10,1\n2,20,2\n").unwrap();

@@ -81,7 +81,7 @@ impl Coded {
         Some(code)
     }
 
-    /// The text of each row, if every row has another one and some are no numbers: the column then names the rows. A
+    /// The text of each row, if every row has another one and some are not numbers: the column then names the rows. A
     /// column of a dictionary whose values do not all occur never does.
     pub(crate) fn as_row_names(&self) -> Option<Vec<String>> {
         let distinct: HashSet<u32> = self.codes.iter().flatten().copied().collect();

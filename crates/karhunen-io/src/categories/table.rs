@@ -43,7 +43,7 @@ impl ColumnKinds<'_> {
 pub struct CategoryTable {
     /// The columns, with the names `x1`, `x2`, … if the table has none. Missing numbers are NaN. Texts are sorted,
     /// numbers among them by value; dictionaries of Arrow and Parquet keep their order. An empty cell, a null, and a
-    /// text that stands for a missing value in tables of numbers (such as NA) are missing values.
+    /// text that denotes a missing value in tables of numbers (such as NA) are missing values.
     pub columns: Vec<Column>,
     /// Number of rows.
     pub n_rows: usize,
@@ -53,9 +53,9 @@ pub struct CategoryTable {
     pub sample_names: Option<Vec<String>>,
     /// The name of the id column, if the rows have names.
     pub id_name: Option<String>,
-    /// Names of the columns set aside by [`crate::ReadOptions::labels`].
+    /// Names of the columns excluded by [`crate::ReadOptions::labels`].
     pub labels: Vec<String>,
-    /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
+    /// The column excluded by [`crate::ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
     /// The detected format.
     pub format: &'static str,

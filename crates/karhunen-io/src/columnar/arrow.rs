@@ -32,10 +32,10 @@ const MOST_FROM_LZ4: u64 = 255;
 /// A block of zstd takes four bytes or more and holds 128 KiB or less.
 const MOST_FROM_ZSTD: u64 = 1 << 15;
 
-/// Reads the columns of numbers, the columns that the options set aside, and the names of the rows.
+/// Reads the columns of numbers, the columns that the options exclude, and the names of the rows.
 ///
 /// # Errors
-/// Those of [`Columns::table`].
+/// Same errors as [`Columns::table`].
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     with_columns(input, options, |columns| columns.table(options))
 }
@@ -43,7 +43,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// Reads a table of categories and numbers.
 ///
 /// # Errors
-/// Those of [`Columns::categories`].
+/// Same errors as [`Columns::categories`].
 pub(crate) fn read_categories(
     input: Input,
     kinds: ColumnKinds<'_>,
@@ -86,7 +86,7 @@ fn with_columns<R: Send>(
 /// Reads a table of triples.
 ///
 /// # Errors
-/// Those of [`triples::File::entries`].
+/// Same errors as [`triples::File::entries`].
 pub(crate) fn read_triples<T: Scalar>(
     input: Input,
     wanted: &Wanted,
@@ -239,7 +239,7 @@ fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), A
     Ok(())
 }
 
-/// The batches of a file, decoded anew in every visit.
+/// The batches of a file, decoded again in every visit.
 pub(crate) struct Undecoded {
     path: PathBuf,
     decoder: FileDecoder,
@@ -268,7 +268,7 @@ fn open_batches(
 /// The names and types of the columns, the number of rows, and the batches.
 type Unread = (SchemaRef, usize, Box<dyn Batches>);
 
-/// The content of a file or stream whose batches are decoded anew in every visit.
+/// The content of a file or stream whose batches are decoded again in every visit.
 ///
 /// # Errors
 /// [`crate::Cause::Format`] for damaged files.
@@ -290,7 +290,7 @@ pub(crate) fn open_undecoded(path: &Path, input: Input) -> Result<Unread> {
     Ok((schema, n_rows, Box::new(stream)))
 }
 
-/// A stream whose batches are decoded anew in every visit.
+/// A stream whose batches are decoded again in every visit.
 struct Stream {
     path: PathBuf,
     bytes: bytes::Bytes,

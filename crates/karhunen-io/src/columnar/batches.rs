@@ -15,7 +15,7 @@ pub(crate) trait Batches: Send + Sync {
     /// Visits all rows of some columns, given as ascending positions, batch by batch, until `f` returns false.
     ///
     /// # Errors
-    /// Those of `f`, and [`crate::Cause::Format`] for damaged files.
+    /// Errors of `f`, and [`crate::Cause::Format`] for damaged files.
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<bool>) -> Result<()>;
 
     /// As [`Batches::visit`], from the batch that holds row `first` on, or from an earlier one; `f` receives the number

@@ -16,7 +16,7 @@ use super::batches::{Batches, first_null, first_rounded, null};
 use super::conversions;
 use super::roles::{IdOrigin, Role, Roles, place};
 use super::rows::rows_of_columns;
-use crate::csv::refusal::{of_decorated, set_aside};
+use crate::csv::refusal::{excluded, of_decorated};
 use crate::csv::{Cell, Notation};
 use crate::mapped::Mapped;
 use crate::names::shortened;
@@ -149,7 +149,7 @@ impl Columns<'_> {
                         "holds text, and does not name the rows, for the same stands in row {}",
                         earlier + 1
                     );
-                    let advice = Phrase::new("set it aside with ").then(set_aside(&self.name(column)));
+                    let advice = Phrase::new("exclude it with ").then(excluded(&self.name(column)));
                     return Err(self.error_at(row, column, Cause::TextColumns(problem, advice)));
                 }
                 let cells: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();

@@ -80,7 +80,7 @@ pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> R
 /// The value of each row of a dictionary.
 ///
 /// # Errors
-/// Those of Arrow for keys without a value.
+/// Errors of Arrow for keys without a value.
 pub(super) fn unpacked(array: &ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
     let dictionary = array.as_any_dictionary();
     arrow_select::take::take(dictionary.values(), dictionary.keys(), None)
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_of_casts_and_nulls_are_nan() {
+    fn numbers_agree_with_casts_and_nulls_are_nan() {
         for array in whole_numbers().into_iter().chain(others()) {
             let (mut double, mut single) = (vec![0.0; array.len()], vec![0.0; array.len()]);
             copy::<f64>(Path::new("x"), &array, &mut double).unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_text_are_those_of_casts() {
+    fn integers_and_text_agree_with_casts() {
         for array in whole_numbers() {
             assert_eq!(&integers(&array), &cast(&array, &DataType::Int64).unwrap());
         }

@@ -40,10 +40,10 @@ const GROUP_VALUES: usize = 1 << 24;
 /// Number of cells, texts included, after which a group of several blocks ends.
 const FLUSHED_CELLS: usize = 1 << 20;
 
-/// Reads the columns of numbers, the columns that the options set aside, and the names of the rows.
+/// Reads the columns of numbers, the columns that the options exclude, and the names of the rows.
 ///
 /// # Errors
-/// Those of [`Columns::table`].
+/// Same errors as [`Columns::table`].
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     with_columns(input, options, |columns| columns.table(options))
 }
@@ -51,7 +51,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// Reads a table of categories and numbers.
 ///
 /// # Errors
-/// Those of [`Columns::categories`].
+/// Same errors as [`Columns::categories`].
 pub(crate) fn read_categories(
     input: Input,
     kinds: ColumnKinds<'_>,
@@ -83,7 +83,7 @@ fn with_columns<R: Send>(
 /// Reads a table of triples.
 ///
 /// # Errors
-/// Those of [`triples::File::entries`].
+/// Same errors as [`triples::File::entries`].
 pub(crate) fn read_triples<T: Scalar>(
     input: Input,
     wanted: &Wanted,
@@ -216,7 +216,7 @@ fn batch_rows(n_columns: usize) -> usize {
 /// Writes numbers in their own precision, compressed with zstd; columns of text come first.
 ///
 /// # Errors
-/// Those of `sink`.
+/// Errors of `sink`.
 pub(crate) fn write<T: Scalar>(sink: &mut (dyn Write + Send), table: &dyn Written<T>) -> std::io::Result<()> {
     write_groups(sink, table, (GROUP_VALUES / table.column_names().len().max(1)).max(1))
 }
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(
             read(input, &ReadOptions::default()).unwrap_err().to_string(),
             "x.parquet: row 3: column 1 (`my city`): holds text, and does not name the rows, for the same stands in \
-             row 1; set it aside with labels = [\"my city\"]"
+             row 1; exclude it with labels = [\"my city\"]"
         );
         let named =
             ReadOptions { row_names: RowNames::Column("my city".to_owned()), ..ReadOptions::default() };

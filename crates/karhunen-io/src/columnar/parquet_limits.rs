@@ -237,7 +237,7 @@ mod tests {
         };
         let page = |unpacked, packed| of_kind(0, unpacked, packed);
         assert_eq!(check_chunk(&[page(9, 9), page(4, 5)].concat(), 1), Ok(9));
-        // A dictionary is held beside the largest page.
+        // A dictionary is held with the largest page.
         assert_eq!(check_chunk(&[of_kind(2, 7, 7), page(4, 5), page(5, 5)].concat(), 1), Ok(12));
         assert!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 1).is_err());
         assert_eq!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 2), Ok(9));

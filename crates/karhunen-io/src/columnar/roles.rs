@@ -18,7 +18,7 @@ pub(crate) enum Role {
     Value,
     /// The names of the rows.
     Id,
-    /// A label, which is no feature.
+    /// A label, which is not a feature.
     Label,
     /// The weights of the rows.
     Weights,
@@ -53,8 +53,8 @@ pub(crate) enum IdOrigin {
 }
 
 impl Roles {
-    /// Determines the roles from the schema and the options; refuses columns that are neither numbers nor set
-    /// aside.
+    /// Determines the roles from the schema and the options; refuses columns that are neither numbers nor
+    /// excluded.
     ///
     /// # Errors
     /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are not numbers.
@@ -96,17 +96,17 @@ impl Roles {
             roles.roles.iter_mut().filter(|role| **role == Role::Id).for_each(|role| *role = Role::Value);
         }
         roles.choose(path, &names, options)?;
-        roles.check_set_aside(path, schema)?;
+        roles.check_excluded(path, schema)?;
         let other = roles
             .columns(Role::Value)
             .into_iter()
             .find(|&column| !can_be_text(schema.field(column).data_type()));
         match other {
             None if roles.roles.contains(&Role::Value) => Ok(roles),
-            None => Err(Error::new(path, Cause::format("every column is set aside".to_owned()))),
+            None => Err(Error::new(path, Cause::format("every column is excluded".to_owned()))),
             Some(column) => {
                 let kind = short_type(schema.field(column).data_type());
-                let message = format!("holds {kind} values, which are no categories; leave the column out");
+                let message = format!("holds {kind} values, which are not categories; leave the column out");
                 Err(Error::at(path, place(schema, None, column), Cause::value(message)))
             }
         }
@@ -133,7 +133,7 @@ impl Roles {
                 None => find_column(path, option, name, Some(names), names.len())?,
             };
             if self.roles[column] != Role::Value {
-                let problem = "the column is already set aside by another option".to_owned();
+                let problem = "another option already uses the column".to_owned();
                 return Err(Error::new(path, Cause::Column { option, wanted: name.clone(), problem }));
             }
             self.roles[column] = role;
@@ -175,7 +175,7 @@ impl Roles {
         let kind = schema.field(column).data_type();
         let values: Vec<String> =
             self.columns(Role::Value).into_iter().map(|column| names[column].clone()).collect();
-        if can_be_text(kind) && fitted.is_some_and(|fitted| fitted.are_scores_beside_names(&values)) {
+        if can_be_text(kind) && fitted.is_some_and(|fitted| fitted.are_names_and_scores(&values)) {
             self.roles[column] = Role::Id;
         } else if is_text(kind) && !is_feature(&names[column], fitted) {
             (self.roles[column], self.id) = (Role::Id, IdOrigin::FirstText);
@@ -190,8 +190,8 @@ impl Roles {
         Ok(())
     }
 
-    /// Refuses weights that are no numbers, and names and labels that cannot be text.
-    fn check_set_aside(&self, path: &Path, schema: &Schema) -> Result<()> {
+    /// Refuses weights that are not numbers, and names and labels that cannot be text.
+    fn check_excluded(&self, path: &Path, schema: &Schema) -> Result<()> {
         let refused = |column: usize, message: Phrase| {
             Err(Error::at(path, place(schema, None, column), Cause::value(message)))
         };
@@ -204,7 +204,7 @@ impl Roles {
                 Role::Id | Role::Label if !can_be_text(kind) => {
                     return refused(
                         column,
-                        format!("holds {type_name} values, which cannot be set aside as text").into(),
+                        format!("holds {type_name} values, which cannot be read as text").into(),
                     );
                 }
                 _ => {}
@@ -215,7 +215,7 @@ impl Roles {
 
     /// Refuses columns that do not suit their role.
     fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
-        self.check_set_aside(path, schema)?;
+        self.check_excluded(path, schema)?;
         let refused = |column: usize, message: Phrase| {
             Err(Error::at(path, place(schema, None, column), Cause::value(message)))
         };
@@ -233,13 +233,13 @@ impl Roles {
             }
             let labels = others.iter().filter(|&&column| can_be_text(kind(column)));
             let labels = labels.map(|&column| schema.field(column).name().clone()).collect();
-            let advice = Phrase::new("set such columns aside with ");
+            let advice = Phrase::new("exclude such columns with ");
             let advice = advice.setting(option_names::LABELS, OptionValue::Texts(labels));
             let cause = Cause::TextColumns(format!("holds {what}"), advice);
             return Err(Error::at(path, place(schema, None, first), cause));
         }
         if !self.roles.contains(&Role::Value) {
-            let message = "no column of numbers is left; each is set aside";
+            let message = "no column of numbers is left; each is excluded";
             return Err(Error::new(path, Cause::format(message.to_owned())));
         }
         Ok(())

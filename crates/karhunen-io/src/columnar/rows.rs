@@ -72,7 +72,7 @@ impl Table {
             // The reader of whole tables only warns; a file that is read in every visit is refused.
             if let Some((row, text)) = first_rounded::<f64>(array) {
                 let message = format!(
-                    "{text} is no number of double precision; convert the column, or read the whole table"
+                    "{text} is not a number of double precision; convert the column, or read the whole table"
                 );
                 return Err(self.refused(first + row, column, Cause::value(message)));
             }

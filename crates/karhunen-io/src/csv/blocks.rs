@@ -24,7 +24,7 @@ pub(super) struct Rows {
     pub(super) values: Matrix<f64>,
     /// The id column.
     pub(super) ids: Vec<String>,
-    /// The columns set aside, in the order of the options.
+    /// The excluded columns, in the order of the options.
     pub(super) labels: Vec<Vec<String>>,
     /// The column of weights.
     pub(super) weights: Vec<f64>,
@@ -96,7 +96,7 @@ impl Points {
 }
 
 /// Parses all rows, in blocks of about `block_bytes`. The block boundaries do not depend on the number of threads,
-/// which is that of the current rayon pool.
+/// which comes from the current rayon pool.
 ///
 /// # Errors
 /// The refusal of the first row, in the order of the file, that cannot be read.
@@ -232,7 +232,7 @@ struct BlockParser<'a> {
     weights: Vec<f64>,
     rounded: Option<(usize, usize)>,
     points: Points,
-    /// True if numbers need no look beyond that of [`Scanner::number`].
+    /// True if [`Scanner::number`] suffices for the numbers.
     is_plain: bool,
 }
 

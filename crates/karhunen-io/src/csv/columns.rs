@@ -24,7 +24,7 @@ pub(super) enum Role {
     Value,
     /// The names of the rows.
     Id,
-    /// Text set aside: the index of the label in [`ReadOptions::labels`].
+    /// Excluded text: the index of the label in [`ReadOptions::labels`].
     Label(usize),
     /// The weights of the rows.
     Weight,
@@ -58,7 +58,7 @@ impl Columns {
     /// Decides from the header, the first rows and the options.
     ///
     /// # Errors
-    /// Options that name no column; columns of text that are not set aside; tables without numbers or without rows.
+    /// Options that name no column; columns of text that are not excluded; tables without numbers or without rows.
     pub(super) fn of(
         path: &Path,
         text: &[u8],
@@ -87,7 +87,7 @@ impl Columns {
             return Err(refuse(refusal, columns.names.as_deref()));
         }
         if !columns.roles.contains(&Role::Value) && n_columns > 0 {
-            let message = "no column of numbers: each holds text or is set aside";
+            let message = "no column of numbers: each holds text or is excluded";
             return Err(Error::new(path, Cause::format(message.to_owned())));
         }
         Ok(columns)
@@ -112,7 +112,7 @@ impl Columns {
         }
         columns.choose(path, options)?;
         if !columns.roles.contains(&Role::Value) {
-            return Err(Error::new(path, Cause::format("every column is set aside".to_owned())));
+            return Err(Error::new(path, Cause::format("every column is excluded".to_owned())));
         }
         Ok(columns)
     }
@@ -175,7 +175,7 @@ impl Columns {
                 None => find_column(path, option, name, self.names.as_deref(), self.roles.len())?,
             };
             if self.roles[column] != Role::Value {
-                let problem = "the column is already set aside by another option".to_owned();
+                let problem = "another option already uses the column".to_owned();
                 return Err(Error::new(path, Cause::Column { option, wanted: name.clone(), problem }));
             }
             self.roles[column] = role;

@@ -33,7 +33,7 @@ impl Word {
 }
 
 impl Delimiter {
-    /// The delimiter that a value of [`crate::ReadOptions::delimiter`] stands for, of at most [`Word::MOST`] bytes.
+    /// The delimiter that a value of [`crate::ReadOptions::delimiter`] denotes, of at most [`Word::MOST`] bytes.
     pub(super) fn of(text: &str) -> Self {
         match text.as_bytes() {
             b" " => Self::Blanks,

@@ -62,7 +62,7 @@ impl Filler<'_> {
     /// rows are counted from the first of these.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub(crate) fn rows(
         &mut self,
         n_rows: usize,
@@ -103,7 +103,7 @@ impl Filler<'_> {
     /// Writes the rest, ignored blank lines included.
     ///
     /// # Errors
-    /// Those of `sink`.
+    /// Errors of `sink`.
     pub(crate) fn finish(mut self, sink: &mut dyn Write) -> std::io::Result<()> {
         let bytes = self.input.as_slice();
         self.copy_to(bytes.len() - self.mark, sink)

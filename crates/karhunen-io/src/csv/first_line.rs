@@ -276,7 +276,7 @@ pub(crate) fn ends_empty(records: &[Vec<Field>]) -> bool {
     !records.is_empty() && records.iter().all(ends)
 }
 
-/// Tests whether a line of `n_names` names leaves out that of the first column, as R's `write.table` does. With two
+/// Tests whether a line of `n_names` names leaves out the name of the first column, as R's `write.table` does. With two
 /// columns it could be a title: then the first column must be text or quoted.
 pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
     let is_name =

@@ -64,7 +64,7 @@ pub(crate) struct Notation {
     pub(crate) point_is_open: bool,
     /// Further words for missing values.
     pub(super) words: Vec<String>,
-    /// Numbers that stand for missing values.
+    /// Numbers that denote missing values.
     pub(crate) codes: Vec<f64>,
 }
 

@@ -110,7 +110,7 @@ fn questions_show_the_line_and_name_the_options() {
         (
             "a,b\n1,na.\n2,1\nx,5\n",
             "line 2: column 2 (`b`): `na.` is not a number; if it marks a missing value, use na = [\"na.\", \"x\"]; else correct it, \
-             or set the column aside with labels = [\"b\"]",
+             or exclude the column with labels = [\"b\"]",
         ),
     ];
     for (text, message) in cases {
@@ -330,7 +330,7 @@ fn triples_are_read_by_the_same_options() {
     // Lines that stand elsewhere are not left out.
     let error = read("1\t2\t3\n2\t1\t5\n", &skip(2, 2)).unwrap_err();
     assert_eq!(error, "t.tsv: `skip` leaves out lines at the top, or directly below the names");
-    // The commas of ids are not asked about, and those of values name the options.
+    // The commas of ids are not asked about, and the commas of values name the options.
     assert_eq!(read("1,234\t2\t3\n2,345\t1\t5\n", &default), Ok(vec![3.0, 5.0]));
     let error = read("1\t2\t1,234\n2\t1\t2,345\n", &default).unwrap_err();
     assert!(

@@ -143,7 +143,7 @@ impl Reason {
                 Cause::value(format!("`{}` is not a number; correct it, or drop the line", show(&found)))
             }
             Reason::Weight(found) => Cause::value(format!(
-                "{} is no weight: weights are finite numbers that are not negative",
+                "{} is not a weight: weights are finite numbers that are not negative",
                 if found.is_empty() { "an empty cell".into() } else { format!("`{}`", show(&found)) }
             )),
             Reason::EmptyId => {
@@ -163,7 +163,7 @@ impl Reason {
                     "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}",
                     show(&found)
                 ),
-                Phrase::new("set it aside with ").then(set_aside(&column)),
+                Phrase::new("exclude it with ").then(excluded(&column)),
             ),
             Reason::Ragged { found, expected } => Cause::format(format!(
                 "{found} field{} where {expected} {} expected; complete or drop the line, or quote a field that \
@@ -182,7 +182,7 @@ impl Reason {
     }
 }
 
-/// Tests for a number in another notation than that of the table.
+/// Tests for a number in another notation than the table.
 fn is_number(found: &[u8]) -> bool {
     is_grouped_number(found)
         || [false, true]
@@ -201,7 +201,7 @@ fn of_text_columns(found: &[u8], mut columns: Vec<String>, label: &str) -> Cause
     columns.truncate(MOST_LABELS);
     Cause::TextColumns(
         format!("`{}` is not a number, and most of the column is text", show(found)),
-        Phrase::new("set such columns aside with ")
+        Phrase::new("exclude such columns with ")
             .setting(option_names::LABELS, OptionValue::Texts(columns))
             .text(more),
     )
@@ -212,12 +212,12 @@ pub(crate) fn of_decorated(found: &[u8], label: &str) -> Option<Cause> {
     let advice = Unit::advice(found)?;
     Some(Cause::Text(
         format!("`{}` is not a number here", show(found)),
-        Phrase::new(format!("{advice}, or set the column aside with ")).then(set_aside(label)),
+        Phrase::new(format!("{advice}, or exclude the column with ")).then(excluded(label)),
     ))
 }
 
-/// The option that sets a column aside.
-pub(crate) fn set_aside(column: &str) -> Phrase {
+/// The option that excludes a column.
+pub(crate) fn excluded(column: &str) -> Phrase {
     Phrase::default().setting(option_names::LABELS, OptionValue::Texts(vec![column.to_owned()]))
 }
 
@@ -251,7 +251,7 @@ fn of_text(found: &[u8], mut words: Vec<String>, label: &str) -> Cause {
         .text("; else ");
     let advice = if found.len() <= SHOWN { missing } else { Phrase::default() };
     let correct = Unit::advice(found).unwrap_or("correct it");
-    let advice = advice.text(format!("{correct}, or set the column aside with ")).then(set_aside(label));
+    let advice = advice.text(format!("{correct}, or exclude the column with ")).then(excluded(label));
     Cause::Text(format!("`{shown}` is not a number"), advice)
 }
 

@@ -74,7 +74,7 @@ impl Look<'_> {
     ) -> Option<FirstColumn> {
         let certain = FirstColumn::Names { must_differ: false, warning: None };
         let fitted = self.fitted?;
-        if names.is_some_and(|names| fitted.are_scores_beside_names(names)) {
+        if names.is_some_and(|names| fitted.are_names_and_scores(names)) {
             return Some(certain);
         }
         let known = fitted.feature_names.as_deref();

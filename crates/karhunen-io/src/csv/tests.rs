@@ -53,7 +53,7 @@ fn tables_are_recognised() {
         ("# by x\n# on, monday\n\na,b\n1,2\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
         ("# by x\n1,2\n3,4\n", "CSV", None, None, &[1.0, 2.0]),
         ("# name: x\n# rows: 2\n 1 2 3\n 4 5 6\n", "text table (blanks)", None, None, &[1.0, 2.0, 3.0]),
-        // Sodium is no missing value.
+        // Sodium is not a missing value.
         ("K,NA,Ca\n1,2,3\n", "CSV", texts(&["K", "NA", "Ca"]), None, &[1.0, 2.0, 3.0]),
         ("NA,K\n1,2\n", "CSV", texts(&["NA", "K"]), None, &[1.0, 2.0]),
         // Names of rows.
@@ -232,7 +232,7 @@ fn options_that_do_not_fit_are_refused() {
         ),
         (
             ReadOptions { labels: vec!["a".into(), "a".into()], ..default() },
-            "t.csv: labels = a: the column is already set aside by another option",
+            "t.csv: labels = a: another option already uses the column",
         ),
         (
             ReadOptions { layer: Some("x".into()), ..default() },
@@ -253,7 +253,7 @@ fn options_that_do_not_fit_are_refused() {
         ),
         (
             ReadOptions { labels: vec!["a".into(), "b".into()], ..default() },
-            "t.csv: no column of numbers: each holds text or is set aside",
+            "t.csv: no column of numbers: each holds text or is excluded",
         ),
     ];
     for (options, message) in cases {
@@ -363,7 +363,7 @@ proptest! {
 }
 
 #[test]
-fn a_column_beside_all_scores_names_the_rows() {
+fn a_column_before_all_scores_names_the_rows() {
     let options = ReadOptions {
         fitted: Some(crate::FittedTable {
             feature_names: texts(&["x", "y"]),

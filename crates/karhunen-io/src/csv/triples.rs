@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_asked_for_tell_the_delimiter() {
+    fn names_that_are_asked_for_show_the_delimiter() {
         let text = "user,item,n\nu1,film 3,1\nu2,film 9,2\n";
         let entries = listed(&read(text, "user,item,n", 99).unwrap());
         assert_eq!((entries[1].0.as_str(), entries[1].1.as_str(), entries[1].2), ("u2", "film 9", 2.0));

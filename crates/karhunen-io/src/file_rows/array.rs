@@ -28,7 +28,7 @@ struct Array<T> {
 }
 
 /// The values of an NPY file, which stay there; `None` for a pipe, which can be read once, and for a packed array,
-/// whose bytes are not those of the file.
+/// whose bytes differ from the bytes of the file.
 ///
 /// # Errors
 /// [`Cause::Io`].
@@ -175,11 +175,11 @@ impl<T: Scalar> Array<T> {
             ..Place::default()
         };
         let message =
-            format!("{text} is no number of double precision; convert the array, or read the whole table");
+            format!("{text} is not a number of double precision; convert the array, or read the whole table");
         Err(Error::at(&self.path, place, Cause::value(message)))
     }
 
-    fn bytes_beside(&self, block_bytes: usize) -> f64 {
+    fn bytes_of_reading(&self, block_bytes: usize) -> f64 {
         self.file.held() + if self.is_native() { 0.0 } else { block_bytes as f64 }
     }
 
@@ -200,7 +200,7 @@ impl BlockReader<f32> for Array<f32> {
     }
 
     fn held(&self, block_bytes: usize) -> f64 {
-        self.bytes_beside(block_bytes)
+        self.bytes_of_reading(block_bytes)
     }
 
     fn read_again(&self) {
@@ -235,7 +235,7 @@ impl BlockReader<f64> for Array<f64> {
     }
 
     fn held(&self, block_bytes: usize) -> f64 {
-        self.bytes_beside(block_bytes)
+        self.bytes_of_reading(block_bytes)
     }
 
     fn read_again(&self) {

@@ -1,4 +1,4 @@
-//! A temporary copy of values that were decoded once, such as those of a text.
+//! A temporary copy of values that were decoded once, such as the values of a text.
 
 use std::fs::File;
 use std::io::Write;

@@ -64,7 +64,7 @@ pub struct FileRows<T> {
 pub struct Reading {
     /// Bytes that were read, in the form in which they are stored.
     pub bytes: f64,
-    /// Seconds of reading and decoding, most of them beside the use of the blocks before.
+    /// Seconds of reading and decoding, most of them during the use of earlier blocks.
     pub seconds: f64,
 }
 
@@ -98,7 +98,7 @@ pub enum OwnedBlock<T> {
         values: Vec<T>,
         /// Number of rows.
         n_rows: usize,
-        /// True if the values of a column are contiguous, false if those of a row are.
+        /// True if the values of a column are contiguous, false if the values of a row are.
         column_major: bool,
     },
     /// Stored entries.
@@ -152,7 +152,7 @@ pub trait BlockReader<T>: Send + Sync {
     /// yet.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     fn each(
         &self,
         first: usize,
@@ -161,7 +161,7 @@ pub trait BlockReader<T>: Send + Sync {
         f: &mut dyn FnMut(OwnedBlock<T>) -> bool,
     ) -> Result<()>;
 
-    /// Bytes that reading takes beside the blocks, for blocks of `block_bytes` bytes.
+    /// Bytes that reading takes in addition to the blocks, for blocks of `block_bytes` bytes.
     fn held(&self, block_bytes: usize) -> f64;
 
     /// As [`BlockReader::held`], if the memory limit of reading was `limit`: a larger one may hold values in memory that stay
@@ -274,7 +274,7 @@ impl<T: Scalar> FileRows<T> {
     /// As [`BlockReader::each`], without reading ahead.
     ///
     /// # Errors
-    /// Those of [`BlockReader::each`].
+    /// Same errors as [`BlockReader::each`].
     pub(crate) fn each(
         &self,
         first: usize,
@@ -290,13 +290,13 @@ impl<T: Scalar> FileRows<T> {
         self.blocks.read_again();
     }
 
-    /// Bytes that reading takes beside the decoded blocks.
-    pub(crate) fn held_beside(&self, block_bytes: usize) -> f64 {
+    /// Bytes that reading takes in addition to the decoded blocks.
+    pub(crate) fn held_to_read(&self, block_bytes: usize) -> f64 {
         self.blocks.held(block_bytes)
     }
 
-    /// As [`FileRows::held_beside`], if the memory limit of reading was `limit`.
-    pub(crate) fn held_beside_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
+    /// As [`FileRows::held_to_read`], if the memory limit of reading was `limit`.
+    pub(crate) fn held_to_read_within(&self, block_bytes: usize, limit: Option<u64>) -> f64 {
         self.blocks.held_within(block_bytes, limit)
     }
 

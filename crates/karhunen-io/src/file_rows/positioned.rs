@@ -88,7 +88,7 @@ mod direct {
 
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-    /// Alignment of positions and addresses: that of the blocks of any disk.
+    /// Alignment of positions and addresses, enough for the blocks of any disk.
     const BLOCK: usize = 4096;
     /// Bytes of a read.
     pub(super) const CHUNK: usize = 8 << 20;
@@ -185,7 +185,7 @@ mod direct {
         }
 
         #[test]
-        fn bytes_at_any_position_are_those_of_the_file() {
+        fn bytes_at_any_position_match_the_file() {
             let values: Vec<u8> = (0..2 * CHUNK + 12_345).map(|i| (i % 251) as u8).collect();
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&values).unwrap();

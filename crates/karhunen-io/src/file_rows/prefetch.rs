@@ -11,10 +11,10 @@ use crate::Result;
 
 /// Calls `f` with every block from row `first` on, in order, until it returns false; another thread reads up to two
 /// blocks ahead. Without a thread, which needs memory, blocks are read when they are needed. `nanoseconds` counts the time
-/// of reading, without that of waiting until a block is taken.
+/// of reading, without the time of waiting until a block is taken.
 ///
 /// # Errors
-/// Those of [`BlockReader::each`].
+/// Same errors as [`BlockReader::each`].
 pub(super) fn each<T: Scalar>(
     blocks: &dyn BlockReader<T>,
     (first, rows_at_once): (usize, usize),

@@ -169,7 +169,7 @@ impl<T: Scalar> SparseCopy<T> {
 
     /// Compresses and writes the pending entries, of the rows before `end`.
     fn flush(&mut self, end: usize) -> Result<()> {
-        // Many rows without entries are blocks of their own, whose pointers are no larger than those of others.
+        // Many rows without entries are blocks of their own, whose pointers are no larger than in other blocks.
         let most = self.block_entries.max(1);
         let mut begin = 0;
         while self.first < end {
@@ -230,7 +230,7 @@ impl<T: Scalar> SparseCopy<T> {
                     some.push(row, column, value);
                 }
             })?;
-            // In the order of the rows, those of a row in the order of the file.
+            // In the order of the rows; within a row in the order of the file.
             let mut order: Vec<usize> = (0..some.rows.len()).collect();
             order.sort_by_key(|&entry| some.rows[entry]);
             for entry in order {

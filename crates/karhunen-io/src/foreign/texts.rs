@@ -56,7 +56,7 @@ const LINES: usize = 20;
 /// Number of bytes that are compared.
 const ENOUGH: usize = 64 << 10;
 
-/// The format of a text; `extension` is that of its name.
+/// The format of a text; `extension` is the extension of its name.
 pub(super) fn recognise(text: &[u8], extension: Option<&str>) -> Option<Foreign> {
     let text = &text[..text.len().min(ENOUGH)];
     let lines: Vec<&[u8]> =

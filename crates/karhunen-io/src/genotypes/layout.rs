@@ -1,4 +1,4 @@
-//! The bytes that begin a .bed file, and the files beside it.
+//! The bytes that begin a .bed file, and the files that accompany it.
 
 use std::path::{Path, PathBuf};
 

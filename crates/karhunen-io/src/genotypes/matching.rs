@@ -18,7 +18,7 @@ pub enum Reason {
     Absent,
     /// The variants with the id have other alleles.
     Alleles,
-    /// The alleles are A and T, or C and G: those of both strands are the same, and strands were to be flipped.
+    /// The alleles are A and T, or C and G: both strands have the same alleles, and strands were to be flipped.
     Ambiguous,
     /// Several variants of the file have the id and the alleles, or several of the model.
     Repeated,
@@ -64,7 +64,7 @@ const MOST_SHOWN: usize = 8;
 /// Lists the variants of a model, which has these columns, that a .bed file lacks.
 ///
 /// # Errors
-/// Those of [`read_variants`]; [`Cause::Format`] for a model whose columns are no variants.
+/// Same errors as [`read_variants`]; [`Cause::Format`] for a model whose columns are not variants.
 pub fn unmatched(bed: &Path, names: &[String], flip_strand: bool) -> Result<Vec<Unmatched>> {
     let variants = read_variants(&companion(bed, "bim"))?;
     let matched =
@@ -103,7 +103,7 @@ fn by_id(variants: &[Variant]) -> HashMap<&str, Vec<usize>> {
 /// For each column of a model, its variant in a file.
 ///
 /// # Errors
-/// The message for a name that is not that of a variant.
+/// The message for a name that is not the name of a variant.
 pub(super) fn matches(
     names: &[String],
     variants: &[Variant],
@@ -132,7 +132,7 @@ pub(super) fn matches(
                         let swapped = swapped((counted, other), &variants[at], flip_strand)?;
                         Some((at, swapped))
                     })
-                    // Two are as many as all: ids such as `.` may stand for thousands of variants.
+                    // Two are as many as all: ids such as `.` may denote thousands of variants.
                     .take(2)
                     .collect();
                 match found[..] {
@@ -173,7 +173,7 @@ fn swapped((counted, other): (&str, &str), variant: &Variant, flip_strand: bool)
     }
 }
 
-/// Tests whether two alleles can be the same: that of a variant with one allele only is any.
+/// Tests whether two alleles can be the same: of a variant with one allele only, the other is any.
 fn agree(a: &str, b: &str) -> bool {
     a == b || is_unknown(a) || is_unknown(b)
 }
@@ -183,7 +183,7 @@ fn is_unknown(allele: &str) -> bool {
     matches!(allele, "0" | ".")
 }
 
-/// The allele on the other strand; `None` for letters that are no bases.
+/// The allele on the other strand; `None` for letters that are not bases.
 fn complement(allele: &str) -> Option<String> {
     if is_unknown(allele) {
         return Some(allele.to_owned());
@@ -202,7 +202,7 @@ fn complement(allele: &str) -> Option<String> {
     allele.chars().rev().map(base).collect()
 }
 
-/// Tests whether the alleles are those of the other strand.
+/// Tests whether the alleles are given on the other strand.
 fn is_ambiguous(counted: &str, other: &str) -> bool {
     complement(counted).is_some_and(|flipped| flipped == other)
 }
@@ -252,7 +252,9 @@ pub(super) fn refuse_unmatched(
                 "; give both files ids of one naming, such as plink2 --set-all-var-ids '@:#:$r:$a'"
             }
             Reason::Repeated => "; make ids unique, such as by plink2 --set-all-var-ids '@:#:$r:$a'",
-            Reason::Alleles | Reason::Ambiguous => "; are the alleles those of the same strand and letters?",
+            Reason::Alleles | Reason::Ambiguous => {
+                "; are the alleles given on the same strand, in the same letters?"
+            }
         })
     } else {
         message.text("; ").setting(ALLOW_UNMATCHED, OptionValue::Flag(true)).text(" does without them")

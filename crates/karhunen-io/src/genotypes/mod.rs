@@ -32,8 +32,8 @@ use crate::{Buffer, Cause, Data, Error, ReadOptions, Result, Table, Values};
 /// in the file, and every visit decodes blocks of samples.
 ///
 /// # Errors
-/// [`Cause::Format`] for a file that is no .bed file, is ordered by samples, or has another length than its .bim and
-/// .fam files require, and for a model whose columns are no variants or are not all matched; those of
+/// [`Cause::Format`] for a file that is not a .bed file, is ordered by samples, or has another length than its .bim and
+/// .fam files require, and for a model whose columns are not variants or are not all matched; same errors as
 /// [`read_variants`] and [`read_samples`]; [`Cause::Option`] for options of tables with columns of text.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let path = input.path.clone();
@@ -45,11 +45,11 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         return Err(Error::new(&path, Cause::option(message)));
     }
     let refuse = |message: String| Error::new(&path, Cause::format(message));
-    // The files beside are looked for only if this is one.
+    // The other files are looked for only if this is one.
     check_header(input.as_slice()).map_err(refuse)?;
     if path.as_os_str() == "-" {
         let message =
-            "genotypes are read with the .bim and .fam files beside them, which a pipe has not; give a file";
+            "genotypes need the .bim and .fam files of the same name, which a pipe lacks; give a file";
         return Err(refuse(message.to_owned()));
     }
     let (bim, fam) = (companion(&path, "bim"), companion(&path, "fam"));

@@ -43,8 +43,8 @@ impl PlinkTables {
     /// (n_samples, n_components).
     ///
     /// # Errors
-    /// Those of [`read_variants`] and [`read_samples`]; [`Cause::Io`]; [`Cause::Format`] for files of another shape
-    /// than the model.
+    /// Same errors as [`read_variants`] and [`read_samples`]; [`Cause::Io`]; [`Cause::Format`] for files of another
+    /// shape than the model.
     pub fn new<T: Scalar>(bed: &Path, model: &PcaModel, scores: &Matrix<T>) -> Result<Self> {
         let variants = read_variants(&companion(bed, "bim"))?;
         let samples = read_samples(&companion(bed, "fam"))?;
@@ -117,7 +117,7 @@ impl PlinkTables {
         })
     }
 
-    /// Writes the files beside their targets, until [`Staged::commit`].
+    /// Writes the files next to their targets, until [`Staged::commit`].
     ///
     /// # Errors
     /// [`Cause::Io`].

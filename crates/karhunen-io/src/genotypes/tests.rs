@@ -212,13 +212,13 @@ fn files_that_are_refused_and_their_messages() {
             good.clone(),
             "1 rs1 X 100 T C\n",
             FAM,
-            "x.bim: line 1: `X`, the distance in centimorgans, is no number",
+            "x.bim: line 1: `X`, the distance in centimorgans, is not a number",
         ),
         (
             good.clone(),
             "1 rs1 0 100.0 T C\n",
             FAM,
-            "x.bim: line 1: `100.0`, the position in base pairs, is no whole number",
+            "x.bim: line 1: `100.0`, the position in base pairs, is not a whole number",
         ),
         (
             good.clone(),

@@ -63,7 +63,7 @@ pub(super) fn no_autosomes(variants: &[Variant]) -> Option<Phrase> {
 /// Reads the variants of a .bim file: lines of chromosome, id, centimorgans, base pairs, and two alleles.
 ///
 /// # Errors
-/// [`Cause::Io`]; [`Cause::Format`] with the line for another number of fields and for a position that is no whole
+/// [`Cause::Io`]; [`Cause::Format`] with the line for another number of fields and for a position that is not a whole
 /// number.
 pub fn read_variants(path: &Path) -> Result<Vec<Variant>> {
     each_line(path, "variants", |fields| {
@@ -75,10 +75,13 @@ pub fn read_variants(path: &Path) -> Result<Vec<Variant>> {
             ));
         };
         if distance.parse::<f64>().is_err() {
-            return Err(format!("`{}`, the distance in centimorgans, is no number", shortened(distance)));
+            return Err(format!("`{}`, the distance in centimorgans, is not a number", shortened(distance)));
         }
         let Ok(position) = position.parse::<i64>() else {
-            return Err(format!("`{}`, the position in base pairs, is no whole number", shortened(position)));
+            return Err(format!(
+                "`{}`, the position in base pairs, is not a whole number",
+                shortened(position)
+            ));
         };
         let [chromosome, id, counted, other] = [chromosome, id, counted, other].map(str::to_owned);
         Ok(Variant { chromosome, id, position, counted, other })
@@ -97,7 +100,7 @@ pub(super) fn each_line<R>(
     if !path.exists() {
         let source = std::io::Error::new(
             std::io::ErrorKind::NotFound,
-            format!("there is no such file; a .bed file needs it beside it, for its {what}"),
+            format!("there is no such file; a .bed file needs it in the same folder, for its {what}"),
         );
         return Err(Error::io(path, "opening", source));
     }

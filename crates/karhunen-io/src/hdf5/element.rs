@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_either_order_get_that_of_the_machine() {
+    fn numbers_of_either_order_get_the_order_of_the_machine() {
         let number = 0x0102_0304_i32;
         for (byte_order, raw) in
             [(ByteOrder::LittleEndian, number.to_le_bytes()), (ByteOrder::BigEndian, number.to_be_bytes())]

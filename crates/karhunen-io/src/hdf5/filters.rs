@@ -22,7 +22,7 @@ pub(super) fn registry() -> FilterRegistry {
         Box::new(|filter, packed, _| {
             // The third number of h5py is the size of a chunk.
             let size = filter.client_data.get(2).map_or(MOST, |&size| (size as usize).min(MOST));
-            lzf::unpack(packed, size).ok_or_else(|| Error::InvalidData("bytes are no LZF".to_owned()))
+            lzf::unpack(packed, size).ok_or_else(|| Error::InvalidData("bytes are not LZF".to_owned()))
         }),
     );
     registry.register(
@@ -34,7 +34,7 @@ pub(super) fn registry() -> FilterRegistry {
             match read {
                 Ok(_) if unpacked.len() <= MOST => Ok(unpacked),
                 Ok(_) => Err(Error::InvalidData("a chunk unpacks to more than 256 MiB".to_owned())),
-                Err(error) => Err(Error::InvalidData(format!("bytes are no Zstandard ({error})"))),
+                Err(error) => Err(Error::InvalidData(format!("bytes are not Zstandard ({error})"))),
             }
         }),
     );

@@ -33,7 +33,7 @@ impl Hdf5 {
     pub(crate) fn open(input: Input) -> Result<Self> {
         let (n_bytes, mapped) = (input.as_slice().len() as u64, input.mapped());
         let path = input.path;
-        // Every visit decodes its chunks anew; chunks in memory would be beyond the memory limit.
+        // Every visit decodes its chunks again; chunks in memory would be beyond the memory limit.
         let options =
             || OpenOptions::default().with_chunk_cache_bytes(0).with_filter_registry(filters::registry());
         let file = decoder::run(&path, || match input.bytes {

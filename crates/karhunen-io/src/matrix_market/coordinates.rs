@@ -265,7 +265,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The line of each entry of a block, if it contains other lines, or lines that stand for two entries.
+    /// The line of each entry of a block, if it contains other lines, or lines that represent two entries.
     fn offsets<T>(&self, range: &Range<usize>, block: &Block<T>) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(block.rows.len());
         let mut starts = self.starts(range);

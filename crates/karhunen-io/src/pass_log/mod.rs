@@ -207,7 +207,7 @@ mod tests {
         again.keep("product", &[3.0]).unwrap();
         drop(again);
         assert_eq!(first_values(&begun(&path, true)), [0.0, 1.0, 2.0, 3.0]);
-        // Without `resume` the fit begins anew.
+        // Without `resume` the fit begins again.
         assert_eq!(first_values(&begun(&path, false)), [0.0; 0]);
     }
 
@@ -226,7 +226,7 @@ mod tests {
         let text = folder.path().join("t.csv");
         std::fs::write(&text, "a,b\n1,2\n").unwrap();
         let message = PassLogFile::new(&text, true).unwrap_err().to_string();
-        assert!(message.contains("t.csv: is no checkpoint of passes"), "{message}");
+        assert!(message.contains("t.csv: is not a checkpoint of passes"), "{message}");
         let message = crate::load_any_model(&path).unwrap_err().to_string();
         assert!(message.contains("holds the passes of a fit, not a model"), "{message}");
     }
@@ -237,7 +237,7 @@ mod tests {
         let path = folder.path().join("c");
         let log = begun(&path, false);
         log.keep("product", &[1.0]).unwrap();
-        // A handle that cannot be written stands for a disk that is full.
+        // A handle that cannot be written represents a disk that is full.
         log.state().file = Some(LockedFile(File::open(&path).unwrap()));
         log.keep("product", &[2.0]).unwrap();
         log.state().file = Some(LockedFile(OpenOptions::new().write(true).open(&path).unwrap()));

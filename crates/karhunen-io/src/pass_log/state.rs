@@ -63,7 +63,7 @@ impl State {
             begin = end;
         }
         if self.fit.is_none() {
-            let message = "is no checkpoint of passes; give a file that --checkpoint wrote, or one that is not there yet";
+            let message = "is not a checkpoint of passes; give one written by --checkpoint, or a new name";
             return Err(Error::new(path, Cause::format(message.to_owned())));
         }
         (self.end, self.n_kept) = (begin, self.ahead.len());
@@ -165,7 +165,7 @@ mod tests {
         for end in [0, ends[0] / 2] {
             std::fs::write(&path, &bytes[..end as usize]).unwrap();
             let message = PassLogFile::new(&path, true).unwrap_err().to_string();
-            assert!(message.contains("is no checkpoint of passes"), "{message}");
+            assert!(message.contains("is not a checkpoint of passes"), "{message}");
         }
     }
 

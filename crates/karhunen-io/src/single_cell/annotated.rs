@@ -148,7 +148,7 @@ fn names(file: &Store, group: &str, check: &dyn Fn(usize) -> Result<()>) -> Resu
     }
 }
 
-/// Texts, whose number `check` accepts: an array, one with a mask beside it, or categories with the number of each row.
+/// Texts, whose number `check` accepts: an array, one with a mask, or categories with the number of each row.
 fn texts(file: &Store, name: &str, check: &dyn Fn(usize) -> Result<()>) -> Result<Option<Vec<String>>> {
     match file.kind(name)? {
         Some(Kind::Array) => {

@@ -46,7 +46,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
                         mudata.read(path)[\"rna\"].write_h5ad(\"rna.h5ad\")"
                     .to_owned();
             }
-            "is no AnnData and no file of Cell Ranger".to_owned()
+            "is neither an AnnData nor a file of Cell Ranger".to_owned()
         });
         return Err(Error::new(&path, Cause::format(message)));
     }
@@ -134,7 +134,7 @@ fn of_fit(genes: Option<&[String]>, options: &ReadOptions) -> Option<Vec<bool>> 
     let (genes, fitted) = (genes?, options.fitted.as_ref()?.feature_names.as_ref()?);
     let wanted: std::collections::HashSet<&str> = fitted.iter().map(String::as_str).collect();
     let mask: Vec<bool> = genes.iter().map(|gene| wanted.contains(gene.as_str())).collect();
-    // Columns that are absent are reported as those of any other table.
+    // Columns that are absent are reported as in any other table.
     let n_found = mask.iter().filter(|&&kept| kept).count();
     (n_found == fitted.len() && n_found < genes.len()).then_some(mask)
 }

@@ -130,7 +130,7 @@ impl Array {
         }
     }
 
-    /// Bytes of memory that reading takes beside the values.
+    /// Bytes of memory that reading takes in addition to the values.
     pub(crate) fn held(&self) -> f64 {
         match self {
             Self::Hdf5(_) => 0.0,

@@ -76,7 +76,8 @@ impl Array {
         self.most_kept = bytes;
     }
 
-    /// Bytes of memory that reading takes beside the values: a chunk, packed and decoded, and those that are kept.
+    /// Bytes of memory that reading takes in addition to the values: a chunk, packed and decoded, and the chunks that
+    /// are kept.
     pub(crate) fn held(&self) -> f64 {
         let chunk = self.layout.chunk_bytes().unwrap_or(0) as f64;
         let in_a_row = self.axes().get(1).map_or(1, |p| p.div_ceil(self.layout.chunk[1]));
@@ -184,7 +185,7 @@ impl Array {
                     0 => Some(vec![String::new(); n]),
                     _ => texts.collect(),
                 };
-                texts.ok_or_else(|| self.refuse("holds a text that is no Unicode"))
+                texts.ok_or_else(|| self.refuse("holds a text that is not Unicode"))
             }
             Kind::Float | Kind::Bool => Err(self.refuse("holds no texts")),
         }
@@ -356,7 +357,7 @@ impl Array {
         found.read(begin..end).map(Some)
     }
 
-    /// The place of the shard of a chunk; that of the chunk if there are no shards.
+    /// The place of the shard of a chunk; the place of the chunk if there are no shards.
     fn shard_of(&self, place: [usize; 2]) -> [usize; 2] {
         self.layout.shards.as_ref().map_or(place, |shards| {
             let n_chunks = as_places(&shards.n_chunks);
@@ -375,7 +376,7 @@ impl Array {
     }
 }
 
-/// The axes of a matrix; those of a vector are the columns of one row.
+/// The axes of a matrix; a vector is the columns of one row.
 fn as_matrix(axes: &[usize]) -> [usize; 2] {
     match *axes {
         [n] => [1, n],

@@ -1,7 +1,7 @@
 //! Blosc, version 1: the compression that Zarr 2 writes by default. A frame holds blocks, and a block one stream for
 //! each byte of an element, or one for all.
 //!
-//! <https://www.blosc.org/c-blosc/>, `README_CHUNK_FORMAT.rst`. The shuffles are those of the frame; the streams are
+//! <https://www.blosc.org/c-blosc/>, `README_CHUNK_FORMAT.rst`. The shuffles are as in the frame; the streams are
 //! unpacked by the crates of their compressions, except BloscLZ, which only Blosc uses.
 
 use std::io::Read;
@@ -56,7 +56,7 @@ pub(crate) fn unpack(frame: &[u8], most: usize) -> Unpacked<Vec<u8>> {
     let mut shuffled = vec![0; header.block.min(header.n_bytes)];
     for (number, block) in out.chunks_mut(header.block.max(1)).enumerate() {
         let begin = number_at(frame, HEADER + 4 * number)?;
-        // The table of the beginnings is no stream.
+        // The table of the beginnings is not a stream.
         if begin < HEADER + 4 * n_blocks {
             return Err("a block of a Blosc frame begins within its header".to_owned());
         }
@@ -107,7 +107,7 @@ impl Header {
     fn read(frame: &[u8]) -> Unpacked<Self> {
         let [version, _, flags, element, ..] = *frame else { return Err(cut_off()) };
         if version != 2 {
-            return Err(format!("bytes are no Blosc frame of version 2 but {version}"));
+            return Err(format!("bytes are not a Blosc frame of version 2 but of version {version}"));
         }
         let (n_bytes, block) = (number_at(frame, 4)?, number_at(frame, 8)?);
         if frame.len() < HEADER || number_at(frame, 12)? > frame.len() {
@@ -154,8 +154,8 @@ impl Header {
     }
 }
 
-/// Puts the bytes of elements of `size` bytes, of which those of the same place lie together, in the order of the elements.
-/// `out` is as long as `shuffled`; bytes beyond the last whole element stay where they are.
+/// Puts the bytes of elements of `size` bytes, of which the bytes of the same place lie together, in the order of the
+/// elements. `out` is as long as `shuffled`; bytes beyond the last whole element stay where they are.
 pub(crate) fn unshuffle_bytes(shuffled: &[u8], size: usize, out: &mut [u8]) {
     let n = shuffled.len() / size;
     let (whole, rest) = out.split_at_mut(n * size);
@@ -242,7 +242,7 @@ fn blosclz(packed: &[u8], out: &mut [u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Frames that numcodecs wrote, one for each compression, shuffle and size of elements, whose numbers are those of
+    /// Frames that numcodecs wrote, one for each compression, shuffle and size of elements, whose numbers are in
     /// `expected`; see `tests/data/make_zarr.py`.
     const FRAMES: &[u8] = include_bytes!("../../tests/data/zarr/blosc.bin");
 

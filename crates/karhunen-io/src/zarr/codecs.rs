@@ -19,7 +19,7 @@ pub(super) enum Codec {
     Lz4,
     Blosc,
     Crc32c,
-    /// The bytes of elements of this size, those of the same place together.
+    /// The bytes of elements of this size, bytes of the same place together.
     Shuffle(usize),
 }
 
@@ -38,7 +38,7 @@ impl Codec {
             "zstd" => Self::Zstd,
             "lz4" => Self::Lz4,
             "blosc" => Self::Blosc,
-            // That of numcodecs may stand at the beginning.
+            // The checksum of numcodecs may stand at the beginning.
             "crc32c" if settings.get("location").is_none_or(|place| place == "end") => Self::Crc32c,
             "shuffle" => {
                 let size = settings.get("elementsize").and_then(Value::as_u64).unwrap_or(4);
@@ -94,7 +94,7 @@ fn read_at_most(decoder: impl Read, what: &str, n_packed: usize, most: usize) ->
     let mut out = Vec::new();
     memory::reserve(&mut out, most.min(n_packed.saturating_mul(64))).map_err(|error| error.to_string())?;
     let read = decoder.take((most as u64).saturating_add(1)).read_to_end(&mut out);
-    read.map_err(|error| format!("bytes are no {what} ({error})"))?;
+    read.map_err(|error| format!("bytes are not {what} ({error})"))?;
     if out.len() > most {
         return Err(format!("unpacks to more than {most} bytes"));
     }
@@ -105,7 +105,7 @@ fn read_at_most(decoder: impl Read, what: &str, n_packed: usize, most: usize) ->
 fn lz4(bytes: &[u8], most: usize) -> Result<Bytes, String> {
     /// A byte of a block unpacks to at most so many.
     const MOST_UNPACKED: usize = 256;
-    let (n, packed) = bytes.split_first_chunk().ok_or("bytes are no LZ4")?;
+    let (n, packed) = bytes.split_first_chunk().ok_or("bytes are not LZ4")?;
     let n = u32::from_le_bytes(*n) as usize;
     if n > most || n > packed.len().saturating_mul(MOST_UNPACKED) {
         return Err(format!("declares {n} bytes, which it does not hold"));
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksums_are_those_of_the_standard() {
+    fn checksums_agree_with_the_standard() {
         // RFC 3720, appendix B.4, and the check value of the catalogue of CRC algorithms.
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);

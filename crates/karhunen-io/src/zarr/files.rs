@@ -1,4 +1,4 @@
-//! The files of a store: those of a folder, or the members of a zip archive.
+//! The files of a store: the files of a folder, or the members of a zip archive.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, Metadata};
@@ -116,7 +116,7 @@ impl Files {
     /// Opens a file; `None` if there is none of this name. `of` is the array that errors name.
     ///
     /// # Errors
-    /// [`Cause::Io`]; [`Cause::Changed`] for a file that differs from that of an earlier read; [`Cause::Format`] for a
+    /// [`Cause::Io`]; [`Cause::Changed`] for a file that differs from an earlier read; [`Cause::Format`] for a
     /// damaged archive.
     pub(super) fn open(&self, name: &str, of: &str) -> Result<Option<Found>> {
         if !is_plain(name) {

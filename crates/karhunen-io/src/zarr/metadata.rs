@@ -114,7 +114,7 @@ impl Layout {
         let element = match json.get("dtype") {
             _ if is_text => Element::Texts(text_fill(fill)),
             Some(Value::String(name)) if name == "|O" => {
-                return Err("holds Python objects that are no texts".to_owned());
+                return Err("holds Python objects that are not texts".to_owned());
             }
             Some(Value::String(name)) => {
                 let dtype = dtype_of(name).map_err(|cause| cause.to_string())?;
@@ -193,7 +193,7 @@ impl Layout {
             };
             let n_chunks: Option<Vec<usize>> = outer.iter().zip(&chunk).map(divide).collect();
             let n_chunks = n_chunks.filter(|n| n.len() == outer.len() && n.len() == chunk.len());
-            let n_chunks = n_chunks.ok_or("has shards that are no whole number of chunks")?;
+            let n_chunks = n_chunks.ok_or("has shards that are not a whole number of chunks")?;
             let list = |name: &str| setting(&first, name).and_then(Value::as_array).cloned();
             let index = Chain::read(&list("index_codecs").ok_or("has shards without index_codecs")?, 2)?;
             if index.big_endian || index.is_text || index.column_major {
@@ -223,7 +223,7 @@ impl Layout {
         self.chunk.iter().try_fold(1_usize, |n, &axis| n.checked_mul(axis))
     }
 
-    /// Bytes of a decoded chunk, of texts those of their lengths; `None` beyond the address space.
+    /// Bytes of a decoded chunk, of texts the bytes of their lengths; `None` beyond the address space.
     pub(super) fn chunk_bytes(&self) -> Option<usize> {
         let size = match &self.element {
             Element::Fixed(dtype, _) => dtype.size,

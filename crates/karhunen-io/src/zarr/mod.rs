@@ -24,7 +24,7 @@ use metadata::Layout;
 
 pub(crate) use array::Array;
 
-/// Most bytes of a file of metadata; that of the root may repeat all others.
+/// Most bytes of a file of metadata; the root may repeat all others.
 const MOST_METADATA: u64 = 64 << 20;
 
 /// An open store.
@@ -159,7 +159,7 @@ impl Zarr {
             return Err(self.refuse(name, &format!("has a {file} of more than 64 MiB")));
         }
         let bytes = found.all()?;
-        // Python writes NaN and infinity as words, which are no JSON.
+        // Python writes NaN and infinity as words, which are not JSON.
         let json = serde_json::from_slice(&bytes).or_else(|_| serde_json::from_slice(&quoted(&bytes)));
         json.map(Some).map_err(|error| self.refuse(name, &format!("has a damaged {file} ({error})")))
     }
@@ -192,7 +192,7 @@ fn quoted(json: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// Refuses arrays whose values stand for others by the conventions of NetCDF.
+/// Refuses arrays whose values are encoded by the conventions of NetCDF.
 ///
 /// # Errors
 /// The attribute, and the way out.
@@ -209,17 +209,17 @@ fn check_coded(attributes: &Value, metadata: &Value) -> std::result::Result<(), 
     let names = ["scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"];
     let mut given = names.into_iter().filter_map(|name| Some((name, attributes.get(name)?)));
     match given.find(|given| decides(*given)) {
-        // In version 2 xarray takes the fill value for that of missing values.
+        // In version 2 xarray takes the fill value to denote missing values.
         None => match metadata.get("fill_value").and_then(Value::as_f64).filter(|fill| *fill != 0.0) {
             Some(fill) if attributes.get("_ARRAY_DIMENSIONS").is_some() => Err(format!(
-                "has the fill value {fill}, which stands for missing values in data of xarray; read it in Python with \
-                 xarray.open_zarr, and fit with karhunen.xarray"
+                "has the fill value {fill}, which denotes missing values in data of xarray; read it in \
+                 Python with xarray.open_zarr, and fit with karhunen.xarray"
             )),
             _ => Ok(()),
         },
         Some((name, value)) => Err(format!(
-            "has the attribute {name} ({value}), by which its values stand for others and which is not applied; read it \
-             in Python with xarray.open_zarr, which applies it, and fit with karhunen.xarray"
+            "has the attribute {name} ({value}), so its values are encoded; read it in Python with \
+             xarray.open_zarr, which decodes them, and fit with karhunen.xarray"
         )),
     }
 }
@@ -231,7 +231,7 @@ mod tests {
     use super::{check_coded, quoted};
 
     #[test]
-    fn words_that_are_no_json_become_texts() {
+    fn words_that_are_not_json_become_texts() {
         let json = quoted(br#"{"a": NaN, "NaN \" -Infinity": [-Infinity, Infinity, 1], "b": "\\"}"#);
         let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
         let expected = json!({"a": "NaN", "NaN \" -Infinity": ["-Infinity", "Infinity", 1], "b": "\\"});
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_stand_for_others_are_refused() {
+    fn encoded_values_are_refused() {
         let (zero, fill) = (json!({"fill_value": 0}), json!({"fill_value": -999}));
         for plain in [
             json!({}),
@@ -263,6 +263,6 @@ mod tests {
         }
         assert_eq!(check_coded(&json!({}), &fill), Ok(()));
         let problem = check_coded(&json!({"_ARRAY_DIMENSIONS": ["y", "x"]}), &fill).unwrap_err();
-        assert!(problem.starts_with("has the fill value -999, which stands for missing values"), "{problem}");
+        assert!(problem.starts_with("has the fill value -999, which denotes missing values"), "{problem}");
     }
 }

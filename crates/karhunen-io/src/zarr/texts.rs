@@ -2,7 +2,7 @@
 
 use crate::npy_header::{Dtype, Kind};
 
-/// A text of fixed length, up to the zeros at its end; `None` if it is no Unicode.
+/// A text of fixed length, up to the zeros at its end; `None` if it is not Unicode.
 pub(super) fn fixed(bytes: &[u8], dtype: Dtype) -> Option<String> {
     if dtype.kind == Kind::Bytes {
         let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

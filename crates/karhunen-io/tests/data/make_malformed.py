@@ -1,4 +1,4 @@
-"""Makes the binary files of tests/malformed: each breaks one rule of its format, and has a line in expected.tsv beside it.
+"""Makes the binary files of tests/malformed: each breaks one rule of its format, and has a line in expected.tsv next to it.
 
 Needs numpy, scipy, pandas and pyarrow; run from this folder: python make_malformed.py
 """
@@ -151,7 +151,7 @@ def table():
 
 
 def refused_tables():
-    """Whole files with content that is no matrix."""
+    """Whole files with content that is not a matrix."""
     repeated = ["u", "v", "u"]
     return {
         # The first in the order of rows is named, not the first of a column.

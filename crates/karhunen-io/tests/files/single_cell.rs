@@ -122,7 +122,7 @@ fn a_mask_keeps_columns_after_the_normalisation() {
 }
 
 #[test]
-fn components_are_those_of_scanpy() {
+fn components_agree_with_scanpy() {
     let (file, scanpy) = (golden("scanpy_cells.h5ad"), of_scanpy());
     let k = scanpy["n_comps"].as_u64().unwrap() as usize;
     let mask = Some("highly_variable".to_owned());
@@ -307,7 +307,7 @@ fn parts_that_do_not_exist_are_refused_with_those_that_do() {
     ];
     for (options, message) in cases {
         let found = refusal(&file, &options);
-        // The order of the members is that of the file.
+        // The members are in the order of the file.
         let sorted = |text: &str| {
             let mut letters: Vec<char> = text.chars().collect();
             letters.sort_unstable();

@@ -130,7 +130,7 @@ fn numbers_of_rows_and_columns_are_read_to_what_they_may_take() {
         let message = karhunen_io::load_any_model("/dev/zero".as_ref()).unwrap_err().to_string();
         assert!(message.starts_with("/dev/zero: is not a karhunen model file"), "{message}");
         let message = karhunen_io::load_checkpoint("/dev/zero".as_ref()).unwrap_err().to_string();
-        assert!(message.starts_with("/dev/zero: is no checkpoint"), "{message}");
+        assert!(message.starts_with("/dev/zero: is not a checkpoint"), "{message}");
     }
     let message = karhunen_io::load_any_model(folder.path()).unwrap_err().to_string();
     assert!(

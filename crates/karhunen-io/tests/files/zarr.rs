@@ -139,7 +139,7 @@ fn masks_of_every_kind_keep_the_same_genes() {
 }
 
 #[test]
-fn components_are_those_of_hdf5_to_the_bit() {
+fn components_match_hdf5_to_the_bit() {
     let fit = |path: &Path| {
         let options = ReadOptions { memory_limit: Some(1000), ..ReadOptions::default() };
         let table = read_tables(&[path.to_owned()], &options).unwrap();
@@ -265,7 +265,7 @@ fn metadata_that_lie_are_refused_by_file_and_array() {
             "cells_v3.zarr.zip",
             "layers/dense/zarr.json",
             |m| m["chunk_grid"]["configuration"]["chunk_shape"] = json!([81, 120]),
-            "has shards that are no whole number of chunks",
+            "has shards that are not a whole number of chunks",
         ),
         (
             "cells_v3.zarr.zip",

@@ -65,7 +65,7 @@ fn types_decide_and_dictionaries_keep_their_order() {
         assert_eq!((table.id_name.as_deref(), table.n_rows), (Some("who"), 4));
         let (name, names, codes) = categories(&table.columns[0]);
         assert_eq!((name, codes[2]), ("size", None));
-        // The order is that of the dictionary, whether or not the file keeps a value that no row has.
+        // The order is the order of the dictionary, whether or not the file keeps a value that no row has.
         let used: Vec<&str> = names.iter().copied().filter(|name| *name != "medium").collect();
         assert_eq!(used, ["small", "large"]);
         assert_eq!(names[codes[1].unwrap() as usize], "large");
@@ -128,7 +128,8 @@ fn lists_are_refused() {
     let [path, ..] = written(folder.path(), &batch);
     let message = read(&path, ColumnKinds::Categories).unwrap_err().to_string();
     assert!(
-        message.ends_with("column 1 (`l`): holds List values, which are no categories; leave the column out"),
+        message
+            .ends_with("column 1 (`l`): holds List values, which are not categories; leave the column out"),
         "{message}"
     );
 }

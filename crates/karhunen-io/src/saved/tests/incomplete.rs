@@ -34,7 +34,7 @@ fn fitted(pca: &IncompletePca) -> IncompleteModel {
     pca.fit(&Observed::from_dense(&Dense::row_major(&X, 5, 4).unwrap()).unwrap()).unwrap()
 }
 
-fn beside() -> RowsAndColumns {
+fn extras() -> RowsAndColumns {
     let names = ["a", "", "ü \"quoted\"", "d"].map(str::to_owned).to_vec();
     RowsAndColumns {
         row_ids: Some(Ids::Integers(vec![-1, 4, i64::MAX, 0, 3])),
@@ -51,7 +51,7 @@ fn beside() -> RowsAndColumns {
 
 fn saved() -> SavedIncomplete {
     let options = IncompletePca { max_iter: 20, ..IncompletePca::new(2) };
-    Saved { model: fitted(&options), beside: beside() }
+    Saved { model: fitted(&options), beside: extras() }
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn models_of_all_methods_read_back_bit_for_bit() {
                 max_iter: 5,
                 ..IncompletePca::new(2)
             };
-            let saved = Saved { model: fitted(&options), beside: beside() };
+            let saved = Saved { model: fitted(&options), beside: extras() };
             save_model(&path, &saved).unwrap();
             assert_eq!(load_model(&path).unwrap(), saved, "{method:?}");
         }
@@ -95,7 +95,7 @@ fn a_model_without_components_reads_back() {
     }
     let none = Covariances { n_components: 0, packed: Vec::new(), unit: 1.0 };
     (parts.score_covariances, parts.loading_covariances) = (Some(none.clone()), Some(none));
-    let saved = Saved { model: IncompleteModel::try_from(parts).unwrap(), beside: beside() };
+    let saved = Saved { model: IncompleteModel::try_from(parts).unwrap(), beside: extras() };
     assert_eq!(read(written(&saved.record().unwrap())).unwrap(), saved);
 }
 
@@ -149,7 +149,8 @@ fn damage_of_a_model_of_incomplete_data_is_named() {
         ),
         (
             |record| replace(record, "column_ids_ends", &[4], vec![1_i64, 0, 2, 3]),
-            "m: `column_ids`: the ends of the ids are not those of its text; the model file is damaged, fit it again",
+            "m: `column_ids`: the ends of the ids do not match its text; the model file is damaged, fit it \
+             again",
         ),
         (
             |record| replace(record, "column_ids_ends", &[1], vec![1_i64]),
@@ -167,12 +168,12 @@ fn damage_of_a_model_of_incomplete_data_is_named() {
 #[test]
 fn damaged_files_never_panic() {
     let small = fitted(&IncompletePca { max_iter: 2, error_bars: false, ..IncompletePca::new(1) });
-    no_damaged_byte_passes(&Saved { model: small, beside: beside() }, |_| {});
+    no_damaged_byte_passes(&Saved { model: small, beside: extras() }, |_| {});
 }
 
 #[test]
 fn ids_that_do_not_fit_are_not_written() {
-    let beside = RowsAndColumns { row_ids: Some(Ids::Integers(vec![1])), ..beside() };
+    let beside = RowsAndColumns { row_ids: Some(Ids::Integers(vec![1])), ..extras() };
     let saved = Saved { beside, ..saved() };
     let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
     assert!(error.contains("the row ids"), "{error}");

@@ -69,7 +69,7 @@ fn coordinates_beyond_the_limit_are_copied_by_rows() {
 }
 
 #[test]
-fn faults_of_coordinates_beyond_the_limit_are_those_of_others() {
+fn faults_of_coordinates_beyond_the_limit_match_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.mtx");
     let small = ReadOptions { memory_limit: Some(1), ..ReadOptions::default() };

@@ -30,8 +30,8 @@ fn errors_name_rows_of_the_file() {
     let file = in_blocks(&path, &ReadOptions::default(), 160);
     let error = fit_file(&file, &pca, &Weights::default(), &Run::default()).unwrap_err().to_string();
     let expected = format!(
-        "reading the data failed at row 60: {}: row 78: column 1: 9007199254740993 is no number of double precision; convert the \
-         array, or read the whole table",
+        "reading the data failed at row 60: {}: row 78: column 1: 9007199254740993 is not a number of double \
+         precision; convert the array, or read the whole table",
         path.display()
     );
     assert_eq!(error, expected);

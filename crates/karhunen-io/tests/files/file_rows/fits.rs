@@ -26,7 +26,7 @@ fn are_near(found: &PcaModel, expected: &PcaModel) -> bool {
 }
 
 /// The file is many times a block, no block holds whole pieces of any sum, and the fit has the bits of the
-/// array's; block Krylov iteration, those of every number of threads.
+/// array's; block Krylov iteration, the same bits for every number of threads.
 fn check_bits(path: &Path, options: &ReadOptions, n: usize, what: &str) {
     let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
     let file = in_blocks(path, options, 30_011);

@@ -1,4 +1,4 @@
-//! Packed files, pipes, and the texts beside the numbers: names, labels, weights and missing values.
+//! Packed files, pipes, and the texts that accompany the numbers: names, labels, weights and missing values.
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ fn weights_and_missing_values_are_as_in_the_whole_table() {
 }
 
 #[test]
-fn names_from_other_files_are_those_of_a_table_in_memory() {
+fn names_from_other_files_match_a_table_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), "x.npy", &Matrix::from_fn(50, 2, |i, j| (i + j) as f64), false);
     let names = folder.path().join("names.txt");

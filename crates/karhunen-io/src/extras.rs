@@ -10,7 +10,7 @@ use crate::{FittedTable, Label, OfFile, ReadOptions, RowNames, TripleColumns};
 
 /// The content of a model file besides the model, for one kind of model. The Python package uses the names of the
 /// fields.
-pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
+pub trait Extras: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
     /// Adds it to the record of a model; `shape` is (rows with ids, columns).
     ///
     /// # Errors
@@ -28,7 +28,8 @@ pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + De
 }
 
 impl OfFile {
-    /// That of a file read with `options`, which left out `labels` and `left_out` and found the row names in `id_name`.
+    /// Describes a file read with `options`, without the columns `labels` and `left_out`, with row names from
+    /// `id_name`.
     #[must_use]
     pub fn of(
         options: &ReadOptions,
@@ -82,7 +83,7 @@ pub struct TableColumns {
     pub log1p: Option<f64>,
 }
 
-impl Beside for TableColumns {
+impl Extras for TableColumns {
     fn put<'a>(&'a self, record: &mut Record<'a>, (_, n_features): (usize, usize)) -> Result<()> {
         if let Some(names) = &self.feature_names {
             expect("the feature names", "names", names.len(), n_features)?;
@@ -127,7 +128,7 @@ pub struct RowsAndColumns {
     pub of_file: OfFile,
 }
 
-impl Beside for RowsAndColumns {
+impl Extras for RowsAndColumns {
     fn put<'a>(&'a self, record: &mut Record<'a>, (n, p): (usize, usize)) -> Result<()> {
         for (name, what, ids, expected) in [
             ("row_ids", "the row ids", &self.row_ids, n),
@@ -202,6 +203,5 @@ fn take_ids(record: &mut Record<'_>, name: &str, expected: usize) -> Result<Opti
         .into_iter()
         .map(|end| text.get(std::mem::replace(&mut start, end)..end).map(str::to_owned))
         .collect();
-    ids.map(|ids| Some(Ids::Texts(ids)))
-        .ok_or_else(|| damaged("the ends of the ids are not those of its text"))
+    ids.map(|ids| Some(Ids::Texts(ids))).ok_or_else(|| damaged("the ends of the ids do not match its text"))
 }
