@@ -181,7 +181,7 @@ pub(crate) fn save(
 fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, extras: &str) -> PyResult<()> {
     let extras = serde_json::from_str(extras).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let model = M::Core::clone(model.core());
-    py.detach(|| save_model(&path, &Saved { model, beside: extras })).map_err(file_to_python)
+    py.detach(|| save_model(&path, &Saved { model, extras })).map_err(file_to_python)
 }
 
 /// Reads a model file: the model, the other content of the file, and the options of the fit, if it has any. `function` is the kernel
@@ -227,7 +227,7 @@ pub(crate) fn load_rotated(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>>
 /// The model of a file, the other content, and the options of the fit.
 fn loaded<'py, M: ModelClass>(
     py: Python<'py>,
-    Saved { model, beside: extras }: Saved<M::Core>,
+    Saved { model, extras }: Saved<M::Core>,
     function: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Loaded<'py, M>> {
     let options = M::options(&model)?;

@@ -91,7 +91,7 @@ impl ObservedDataset {
         progress: &Progress,
     ) -> Result<Self> {
         let asked = args.triples.options();
-        let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
+        let triples = asked.triples.clone().or_else(|| saved.extras.triples.clone());
         let how = ObserveOptions { triples, ..asked };
         let options = saved.read_options(read_options(args.input, &args.threads));
         let options = ReadOptions { weights_column: args.weights.column.clone(), ..options };
@@ -366,7 +366,7 @@ pub(crate) fn matched(
     advice: Advice,
 ) -> Result<Vec<usize>> {
     let n_features = saved.model.fitted().n_features();
-    let (Some(known), Some(columns)) = (&saved.beside.column_ids, columns) else {
+    let (Some(known), Some(columns)) = (&saved.extras.column_ids, columns) else {
         if n_columns != n_features {
             return Err(Failure::Data(format!(
                 "{file}: {n_columns} columns, but the model was fitted to {n_features}; columns without names are matched \

@@ -59,18 +59,18 @@ impl RowModel {
     /// Names of the columns.
     pub(crate) fn feature_names(&self) -> Option<&[String]> {
         match self {
-            RowModel::Complete(saved) => saved.beside.feature_names.as_deref(),
-            RowModel::Kernel(saved) => saved.beside.feature_names.as_deref(),
-            RowModel::Rotated(saved) => saved.beside.feature_names.as_deref(),
+            RowModel::Complete(saved) => saved.extras.feature_names.as_deref(),
+            RowModel::Kernel(saved) => saved.extras.feature_names.as_deref(),
+            RowModel::Rotated(saved) => saved.extras.feature_names.as_deref(),
         }
     }
 
     /// The sum of each row to which counts were normalised before the fit.
     pub(crate) fn log1p(&self) -> Option<f64> {
         match self {
-            RowModel::Complete(saved) => saved.beside.log1p,
-            RowModel::Kernel(saved) => saved.beside.log1p,
-            RowModel::Rotated(saved) => saved.beside.log1p,
+            RowModel::Complete(saved) => saved.extras.log1p,
+            RowModel::Kernel(saved) => saved.extras.log1p,
+            RowModel::Rotated(saved) => saved.extras.log1p,
         }
     }
 
@@ -174,19 +174,19 @@ impl RowModel {
                 if let Some(order) = order {
                     saved.model = reordered(&saved.model, &order).map_err(explain)?;
                 }
-                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
+                saved.extras.feature_names = columns.or(saved.extras.feature_names.take());
             }
             RowModel::Kernel(saved) => {
                 if let Some(order) = order {
                     saved.model = reordered_kernel(&saved.model, &order).map_err(explain)?;
                 }
-                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
+                saved.extras.feature_names = columns.or(saved.extras.feature_names.take());
             }
             RowModel::Rotated(saved) => {
                 if let Some(order) = order {
                     saved.model = reordered_rotation(&saved.model, &order).map_err(explain)?;
                 }
-                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
+                saved.extras.feature_names = columns.or(saved.extras.feature_names.take());
             }
         }
         Ok(self)

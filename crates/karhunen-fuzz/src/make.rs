@@ -71,7 +71,7 @@ fn models(folder: &Path) -> Result<(), String> {
             .then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] });
         let model =
             PcaModel::try_from(ModelParts { about_mean, ..model.parts().clone() }).map_err(message)?;
-        let beside = TableColumns {
+        let extras = TableColumns {
             feature_names: scaled.then(|| names("x", P)),
             of_file: OfFile {
                 set_aside: if scaled { vec!["class".to_owned()] } else { Vec::new() },
@@ -81,7 +81,7 @@ fn models(folder: &Path) -> Result<(), String> {
             },
             log1p: scaled.then_some(1e4),
         };
-        save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;
+        save_model(&folder.join(name).with_extension("model"), &Saved { model, extras }).map_err(message)?;
     }
     let target = Matrix::from_fn(P, 2, |j, c| ((j + 2 * c) % 3) as f64);
     for (name, criterion) in [
@@ -90,7 +90,7 @@ fn models(folder: &Path) -> Result<(), String> {
     ] {
         let model = Pca::new(3).fit(&x, &Weights::default()).map_err(message)?;
         let model = RotatedModel::new(model, Some(2), criterion, &Run::default()).map_err(message)?;
-        let saved = Saved { model, beside: TableColumns::default() };
+        let saved = Saved { model, extras: TableColumns::default() };
         save_model(&folder.join(name).with_extension("model"), &saved).map_err(message)?;
     }
     Ok(())
@@ -108,17 +108,17 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
         let pca = IncompletePca { method, row_offsets, max_iter: 6, ..IncompletePca::new(2) };
         let model = pca.fit(&data).map_err(message)?;
         let (n, p) = (model.n_samples(), model.n_features());
-        let beside = RowsAndColumns {
+        let extras = RowsAndColumns {
             row_ids: ids.then(|| Ids::Texts(names("user ", n))),
             column_ids: ids.then(|| Ids::Integers((0..p as i64).map(|id| 10 * id - 7).collect())),
             ..RowsAndColumns::default()
         };
-        let saved = Saved { model, beside };
+        let saved = Saved { model, extras };
         save_model(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
         if method == Method::Ppca {
             let oblimin = Criterion::Oblimin(Oblimin::default());
             let model = RotatedModel::new(saved.model, None, oblimin, &Run::default()).map_err(message)?;
-            let saved = Saved { model, beside: saved.beside };
+            let saved = Saved { model, extras: saved.extras };
             save_model(&folder.join("rotated_incomplete.model"), &saved).map_err(message)?;
         }
     }
@@ -129,7 +129,7 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
 fn states_and_sums(folder: &Path) -> Result<(), String> {
     let (values, run) = (values(), Run::default());
     let x = Dense::row_major(&values, N, P).map_err(message)?;
-    let beside = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
+    let extras = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
     let plain = IncrementalPca::new(2);
     let sketch =
         IncrementalPca { method: IncrementalMethod::Sketch, n_oversamples: Some(1), ..plain.clone() };
@@ -142,11 +142,11 @@ fn states_and_sums(folder: &Path) -> Result<(), String> {
         let mut model = pca.start(P).map_err(message)?;
         let weights: Vec<f64> = (0..N).map(|i| 1.0 + (i % 2) as f64).collect();
         model.push(&Block::Dense(x), Some(&weights), &run).map_err(message)?;
-        let saved = Saved { model, beside: beside.clone() };
+        let saved = Saved { model, extras: extras.clone() };
         save_model(&folder.join(format!("incremental_{name}.model")), &saved).map_err(message)?;
     }
     let model = Scatter::of(&x, None, &run).map_err(message)?;
-    save_model(&folder.join("scatter.model"), &Saved { model, beside }).map_err(message)
+    save_model(&folder.join("scatter.model"), &Saved { model, extras }).map_err(message)
 }
 
 fn kernel_models(folder: &Path) -> Result<(), String> {
@@ -170,12 +170,12 @@ fn kernel_models(folder: &Path) -> Result<(), String> {
     ];
     for (name, pca) in cases {
         let model = pca.fit(&x, &Weights::default()).map_err(message)?;
-        let beside = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
-        let saved = Saved { model, beside };
+        let extras = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
+        let saved = Saved { model, extras };
         save_model(&folder.join(format!("kernel_{name}.model")), &saved).map_err(message)?;
     }
     let model = Nystrom { kernel: rbf, ..Nystrom::new(4) }.fit(&x, &Weights::default()).map_err(message)?;
-    let saved = Saved { model, beside: TableColumns::default() };
+    let saved = Saved { model, extras: TableColumns::default() };
     save_model(&folder.join("map.model"), &saved).map_err(message)
 }
 

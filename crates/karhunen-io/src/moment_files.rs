@@ -23,7 +23,7 @@ pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
             let message = format!("holds moments of {found} columns, but {} of {expected}", first.display());
             return Err(Error::new(path, Cause::format(message)));
         }
-        if part.beside.log1p != total.beside.log1p {
+        if part.extras.log1p != total.extras.log1p {
             let how = |log1p: Option<f64>| {
                 log1p
                     .map_or("not normalised".to_owned(), |sum| format!("normalised to {sum}, with ln(1 + x)"))
@@ -31,20 +31,20 @@ pub fn load_moments(paths: &[PathBuf]) -> Result<SavedScatter> {
             let message = format!(
                 "holds moments of values that are {}, but the values of {} are {}; give every \
                  part the same sum of each row",
-                how(part.beside.log1p),
+                how(part.extras.log1p),
                 first.display(),
-                how(total.beside.log1p)
+                how(total.extras.log1p)
             );
             return Err(Error::new(path, Cause::format(message)));
         }
-        let names = (total.beside.feature_names.as_deref(), part.beside.feature_names.as_deref());
+        let names = (total.extras.feature_names.as_deref(), part.extras.feature_names.as_deref());
         let library = |error: karhunen::Error| Error::new(path, error.into());
         let model = match places(first, path, names)? {
             Some(places) => part.model.with_columns_at(&places).map_err(library)?,
             None => part.model,
         };
         total.model.merge(&model).map_err(library)?;
-        let (of_part, of_total) = (part.beside.of_file, &mut total.beside.of_file);
+        let (of_part, of_total) = (part.extras.of_file, &mut total.extras.of_file);
         for (words, all) in [(of_part.set_aside, &mut of_total.set_aside), (of_part.na, &mut of_total.na)] {
             for word in words {
                 if !all.contains(&word) {
@@ -85,7 +85,7 @@ mod tests {
         let x = Dense::row_major(values, values.len() / 3, 3).unwrap();
         let model = Scatter::of(&x, None, &Run::threads(1)).unwrap();
         let feature_names = names.map(|names| names.map(str::to_owned).to_vec());
-        Saved { model, beside: TableColumns { feature_names, ..TableColumns::default() } }
+        Saved { model, extras: TableColumns { feature_names, ..TableColumns::default() } }
     }
 
     /// The rows with their columns in the order third, first, second.
@@ -114,11 +114,11 @@ mod tests {
         let together = merged(&[first.clone(), second]).unwrap();
         assert_eq!(together.model, expected);
         let mut other = saved(&turned(&ROWS[6..]), Some(["c", "a", "b"]));
-        other.beside.of_file.set_aside = vec!["w".to_owned()];
+        other.extras.of_file.set_aside = vec!["w".to_owned()];
         let together = merged(&[first.clone(), other]).unwrap();
         assert_eq!(together.model, expected);
-        assert_eq!(together.beside.feature_names, first.beside.feature_names);
-        assert_eq!(together.beside.of_file.set_aside, ["w"]);
+        assert_eq!(together.extras.feature_names, first.extras.feature_names);
+        assert_eq!(together.extras.of_file.set_aside, ["w"]);
         assert_eq!(merged(std::slice::from_ref(&first)).unwrap(), first);
     }
 
@@ -131,7 +131,7 @@ mod tests {
         assert!(without.contains("1.scatter: its columns have no names"), "{without}");
         let mut narrow = first.clone();
         narrow.model = Scatter::empty(2);
-        narrow.beside.feature_names = None;
+        narrow.extras.feature_names = None;
         let narrow = refusal(&[first, narrow]);
         assert!(narrow.contains("moments of 2 columns, but") && narrow.contains("of 3"), "{narrow}");
         assert!(load_moments(&[]).unwrap_err().to_string().contains("no file is given"));
@@ -145,7 +145,7 @@ mod tests {
         std::fs::write(&path, "a,b\n1,2\n").unwrap();
         held("data");
         let model = Pca::new(1).fit(&Dense::row_major(&ROWS, 4, 3).unwrap(), &karhunen::Weights::default());
-        save_model(&path, &SavedModel { model: model.unwrap(), beside: TableColumns::default() }).unwrap();
+        save_model(&path, &SavedModel { model: model.unwrap(), extras: TableColumns::default() }).unwrap();
         held("a model");
         let missing = load_moments(&[folder.path().join("none")]).unwrap_err().to_string();
         assert!(missing.contains("none"), "{missing}");

@@ -120,7 +120,7 @@ pub struct Saved<M: Stored> {
     /// The model.
     pub model: M,
     /// The names of its columns, and the ids of its rows if data were incomplete.
-    pub beside: M::Extras,
+    pub extras: M::Extras,
 }
 
 /// A model of complete data.
@@ -152,13 +152,13 @@ impl<M: Stored> Saved<M> {
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
         let means = self.model.mean().map(<[f64]>::to_vec);
         let genotypes = GenotypeOptions { means, ..options.genotypes };
-        ReadOptions { fitted: Some(self.beside.fitted_table(self.model.shape().1)), genotypes, ..options }
+        ReadOptions { fitted: Some(self.extras.fitted_table(self.model.shape().1)), genotypes, ..options }
     }
 
     /// Returns the model and the names as one record.
     fn record(&self) -> karhunen::Result<Record<'_>> {
         let mut record = self.model.to_record()?;
-        self.beside.put(&mut record, self.model.shape())?;
+        self.extras.put(&mut record, self.model.shape())?;
         Ok(record)
     }
 
@@ -166,7 +166,7 @@ impl<M: Stored> Saved<M> {
     pub(crate) fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
         let model = M::from_record(&mut record).map_err(|error| damaged(path, error))?;
         let extras = M::Extras::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
-        Ok(Self { model, beside: extras })
+        Ok(Self { model, extras })
     }
 }
 

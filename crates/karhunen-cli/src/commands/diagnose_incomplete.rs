@@ -58,7 +58,7 @@ pub(super) fn run(
     };
     outputs.table(&args.output, &table)?;
     if let Some(path) = &args.features {
-        let names = saved.beside.column_ids.as_ref().map(Ids::texts);
+        let names = saved.extras.column_ids.as_ref().map(Ids::texts);
         let components = saved.model.component_names();
         let names = (names.as_deref(), &components[..]);
         write_features(&mut outputs, path, names, &saved.model.features())?;

@@ -183,12 +183,12 @@ impl Fit<'_> {
 
     fn saved(&self, model: &PcaModel) -> SavedModel {
         let (table, read) = (&self.dataset.table, &self.plan.read);
-        let beside = TableColumns {
+        let extras = TableColumns {
             feature_names: table.feature_names.clone(),
             of_file: OfFile::of(read, (&table.labels, &table.left_out), table.id_name.as_ref()),
             log1p: table.log1p,
         };
-        SavedModel { model: model.clone(), beside }
+        SavedModel { model: model.clone(), extras }
     }
 }
 

@@ -136,12 +136,12 @@ fn write_categories(outputs: &mut Outputs, path: &Path, model: &CategoricalModel
 fn saved(plan: &CategoryPlan, dataset: &CategoryDataset, model: &CategoricalModel) -> SavedCategorical {
     let (table, read) = (&dataset.table, &plan.read);
     let names = || table.columns.iter().map(|column| column.name.clone()).collect();
-    let beside = TableColumns {
+    let extras = TableColumns {
         feature_names: table.has_names.then(names),
         of_file: OfFile::of(read, (&[], &table.labels), table.id_name.as_ref()),
         log1p: None,
     };
-    SavedCategorical { model: model.clone(), beside }
+    SavedCategorical { model: model.clone(), extras }
 }
 
 fn report(

@@ -217,13 +217,13 @@ fn warn(message: &str) {
 
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {
     let table = &dataset.table;
-    let beside = RowsAndColumns {
+    let extras = RowsAndColumns {
         row_ids: table.row_ids.clone(),
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
         of_file: OfFile::of(&plan.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
     };
-    SavedIncomplete { model, beside }
+    SavedIncomplete { model, extras }
 }
 
 fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomplete) -> Result<()> {
@@ -249,7 +249,7 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
 
 /// The header of the row names: the name of the triples' row column.
 pub(crate) fn row_header(saved: &Saved<impl IncompleteRows>) -> &str {
-    let named = saved.beside.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
+    let named = saved.extras.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
     named.map_or("sample", |columns| &columns.row)
 }
 

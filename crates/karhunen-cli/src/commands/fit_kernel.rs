@@ -109,12 +109,12 @@ impl Fit<'_> {
 
     fn saved(&self, model: KernelModel) -> SavedKernel {
         let (table, read) = (&self.dataset.table, &self.plan.read);
-        let beside = TableColumns {
+        let extras = TableColumns {
             feature_names: table.feature_names.clone(),
             of_file: OfFile::of(read, (&table.labels, &table.left_out), table.id_name.as_ref()),
             log1p: table.log1p,
         };
-        SavedKernel { model, beside }
+        SavedKernel { model, extras }
     }
 
     fn write<T: Scalar>(&self, saved: &SavedKernel, scores: Option<&Matrix<T>>) -> Result<()> {
@@ -159,7 +159,7 @@ fn report(
         crate::summary::to_json(&KernelFitSummary {
             file: &dataset.file,
             format: dataset.table.format,
-            model: KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent),
+            model: KernelSummary::new(model, saved.extras.feature_names.as_deref(), extent),
             notes: &dataset.notes(),
             written,
             seconds,

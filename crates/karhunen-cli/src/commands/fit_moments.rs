@@ -49,8 +49,8 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     };
     check_stop()?;
     let read = started.elapsed().as_secs_f64();
-    let SavedScatter { model: scatter, beside } = saved;
-    let (features, p) = (beside.feature_names.as_deref(), scatter.moments.mean.len());
+    let SavedScatter { model: scatter, extras } = saved;
+    let (features, p) = (extras.feature_names.as_deref(), scatter.moments.mean.len());
     let feature_weights =
         plan.feature_weights.as_deref().map(|path| read_weights(path, Some(p))).transpose()?;
     let file = input_names(&plan.data);
@@ -64,7 +64,7 @@ pub(crate) fn run(mut args: FitArgs) -> Result<()> {
     progress.clear();
     let hints = hints_of(&model, features, n_rows.map(|_| (&scatter, means.is_some())));
     print_warnings(&file, &hints);
-    let saved = SavedModel { model: model.clone(), beside: beside.clone() };
+    let saved = SavedModel { model: model.clone(), extras: extras.clone() };
     plan.files.write(|outputs, part, path| match part {
         Part::Model => outputs.model(path, &saved),
         // Refused before.
@@ -154,7 +154,7 @@ fn of_covariance(
     })?;
     Ok(SavedScatter {
         model,
-        beside: TableColumns { feature_names: table.feature_names, ..TableColumns::default() },
+        extras: TableColumns { feature_names: table.feature_names, ..TableColumns::default() },
     })
 }
 

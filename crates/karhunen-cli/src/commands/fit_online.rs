@@ -104,13 +104,13 @@ impl OnlineFit<'_> {
             Some(names) => Ids::Texts(names[n_rows - n_held..].to_vec()),
             None => Ids::Integers((n_rows - n_held..n_rows).map(|row| row as i64 + 1).collect()),
         };
-        let beside = RowsAndColumns {
+        let extras = RowsAndColumns {
             row_ids: Some(row_ids),
             column_ids: table.feature_names.clone().map(Ids::Texts),
             triples: None,
             of_file: OfFile::of(&self.plan.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
         };
-        SavedIncomplete { model, beside }
+        SavedIncomplete { model, extras }
     }
 
     /// Writes the scores of all rows, computed block by block.

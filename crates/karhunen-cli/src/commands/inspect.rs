@@ -49,14 +49,14 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
         }
         (Content::Model { saved: AnyModel::Rotated(saved), version }, _) => {
             let file = input_name(&args.file);
-            let log1p = saved.beside.log1p;
+            let log1p = saved.extras.log1p;
             let data = data_of_fit(&file, &version, saved.model.model(), log1p);
-            let features = saved.beside.feature_names.as_deref();
+            let features = saved.extras.feature_names.as_deref();
             rotated(&args, (&saved.model, saved.model.shape(), features), (&data, log1p), &version)
         }
         (Content::Model { saved: AnyModel::RotatedIncomplete(saved), version }, _) => {
-            let data = data_of_incomplete(&args, (saved.model.model(), &saved.beside), &version);
-            let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+            let data = data_of_incomplete(&args, (saved.model.model(), &saved.extras), &version);
+            let features = saved.extras.column_ids.as_ref().map(Ids::texts);
             rotated(&args, (&saved.model, saved.model.shape(), features.as_deref()), (&data, None), &version)
         }
         (Content::Moments { saved, version }, _) => moments(&args, &saved, &version),
@@ -93,7 +93,7 @@ fn normalised(log1p: Option<f64>) -> Option<String> {
 
 fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
-    let (features, log1p) = (saved.beside.feature_names.as_deref(), saved.beside.log1p);
+    let (features, log1p) = (saved.extras.feature_names.as_deref(), saved.extras.log1p);
     if let Some(extent) = args.json {
         let content = ModelSummary::new(&saved.model, features, extent);
         let format = "karhunen model";
@@ -143,8 +143,8 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
         let format = "karhunen model of incomplete data";
         return print(&to_json(&Inspection { file, format, karhunen: version, log1p: None, content })?);
     }
-    let data = data_of_incomplete(args, (&saved.model, &saved.beside), version);
-    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let data = data_of_incomplete(args, (&saved.model, &saved.extras), version);
+    let features = saved.extras.column_ids.as_ref().map(Ids::texts);
     let report = IncompleteReport {
         model: &saved.model,
         features: features.as_deref(),
@@ -168,9 +168,9 @@ fn data_of_incomplete(
 }
 
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
-    let (file, model, log1p) = (&input_name(&args.file), &saved.model, saved.beside.log1p);
+    let (file, model, log1p) = (&input_name(&args.file), &saved.model, saved.extras.log1p);
     if let Some(extent) = args.json {
-        let content = KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent);
+        let content = KernelSummary::new(model, saved.extras.feature_names.as_deref(), extent);
         let format = "karhunen kernel model";
         return print(&to_json(&Inspection { file, format, karhunen: version, log1p, content })?);
     }
@@ -208,8 +208,8 @@ fn categorical(args: &InspectArgs, saved: &SavedCategorical, version: &str) -> R
 }
 
 fn moments(args: &InspectArgs, saved: &SavedScatter, version: &str) -> Result<()> {
-    let (file, features) = (&input_name(&args.file), saved.beside.feature_names.as_deref());
-    let log1p = saved.beside.log1p;
+    let (file, features) = (&input_name(&args.file), saved.extras.feature_names.as_deref());
+    let log1p = saved.extras.log1p;
     if args.json.is_some() {
         let content = MomentsSummary::new(&saved.model, features);
         let format = "karhunen moments";
@@ -233,8 +233,8 @@ fn stream(args: &InspectArgs, saved: &SavedIncremental, version: &str) -> Result
     // Rows that allow no components yet, such as a single one, are described without them.
     let model = fit.model(&args.threads.run(&Unobserved));
     let problem = model.as_ref().err().map(|error| format!("no components yet: {error}"));
-    let (model, features) = (model.as_ref().ok(), saved.beside.feature_names.as_deref());
-    let log1p = saved.beside.log1p;
+    let (model, features) = (model.as_ref().ok(), saved.extras.feature_names.as_deref());
+    let log1p = saved.extras.log1p;
     if let Some(extent) = args.json {
         let content = StreamSummary::new(fit, model, features, extent);
         let format = "karhunen state of update";

@@ -68,8 +68,8 @@ pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> 
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(*saved),
         AnyModel::RotatedIncomplete(saved) => {
-            let Saved { model, beside } = *saved;
-            Ok(Saved { model: model.into_model(), beside })
+            let Saved { model, extras } = *saved;
+            Ok(Saved { model: model.into_model(), extras })
         }
         AnyModel::Categorical(_) => Err(no_categories(path, command)),
         AnyModel::Complete(_) | AnyModel::Kernel(_) | AnyModel::Incremental(_) | AnyModel::Rotated(_) => {

@@ -54,7 +54,7 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
     let (scatter, seconds) = dispatch(&dataset.table.data, work)?;
     progress.clear();
     dataset.check_unchanged()?;
-    let beside = TableColumns {
+    let extras = TableColumns {
         feature_names: dataset.table.feature_names.clone(),
         of_file: OfFile::of(
             &read,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: MomentsArgs) -> Result<()> {
         ),
         log1p: dataset.table.log1p,
     };
-    let saved = SavedScatter { model: scatter, beside };
+    let saved = SavedScatter { model: scatter, extras };
     let mut outputs = Outputs::new(args.force);
     outputs.model(&args.output, &saved)?;
     outputs.commit()?;
@@ -119,7 +119,7 @@ fn report(
         return print(&to_json(&Summed {
             file: &dataset.file,
             format: dataset.table.format,
-            moments: MomentsSummary::new(scatter, saved.beside.feature_names.as_deref()),
+            moments: MomentsSummary::new(scatter, saved.extras.feature_names.as_deref()),
             notes: &dataset.notes(),
             written: &args.output,
             seconds,

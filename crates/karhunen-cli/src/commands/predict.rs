@@ -83,7 +83,7 @@ fn interval_factor(args: &PredictArgs, saved: &SavedIncomplete) -> Result<Option
 
 /// The columns of ids: requested, recorded in the fit, or `row` and `column`.
 fn columns(args: &PredictArgs, saved: &SavedIncomplete) -> [String; 2] {
-    let fitted = saved.beside.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
+    let fitted = saved.extras.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
     args.columns.clone().or(fitted).unwrap_or_else(|| ["row", "column"].map(str::to_owned))
 }
 
@@ -209,7 +209,7 @@ impl<'a> Prediction<'a> {
         pairs: &'a Pairs,
         progress: &'a Progress,
     ) -> Result<Self> {
-        let (model, ids) = (&saved.model, &saved.beside);
+        let (model, ids) = (&saved.model, &saved.extras);
         let rows = Axis::new("row", ids.row_ids.as_ref(), model.n_samples(), &args.model)?;
         let columns = Axis::new("column", ids.column_ids.as_ref(), model.n_features(), &args.model)?;
         Ok(Self { args, factor, saved, pairs, progress, rows, columns })

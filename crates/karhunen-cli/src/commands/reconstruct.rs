@@ -92,7 +92,7 @@ fn incomplete(args: &ReconstructArgs, saved: &Saved<impl IncompleteRows>, progre
     let run = args.threads.run(progress);
     let model = saved.model.fitted();
     let p = model.n_features();
-    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let features = saved.extras.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     match (&dataset.table.data, from) {
         (Data::F32(values @ Values::InFile(_)), ReconstructFrom::Data) => {
@@ -161,7 +161,7 @@ where
         let mut rows: Matrix = Matrix::zeros(scores.scores.n_rows(), p);
         model.values_into(&scores, rows.as_mut_slice(), &run).map(|()| rows)
     });
-    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let features = saved.extras.column_ids.as_ref().map(Ids::texts);
     let mut outputs = Outputs::new(args.force);
     let row_names = ("sample", dataset.table.sample_names.as_deref());
     let columns = names::of_features(features.as_deref(), p);

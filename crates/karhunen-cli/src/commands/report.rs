@@ -91,8 +91,8 @@ fn check_page(
 fn feature_names(model: &Loaded) -> Option<Vec<String>> {
     match model {
         Loaded::Rows(model) => model.feature_names().map(<[String]>::to_vec),
-        Loaded::Incomplete(saved) => column_names(&saved.beside),
-        Loaded::RotatedIncomplete(saved) => column_names(&saved.beside),
+        Loaded::Incomplete(saved) => column_names(&saved.extras),
+        Loaded::RotatedIncomplete(saved) => column_names(&saved.extras),
     }
 }
 
@@ -226,8 +226,8 @@ fn of_incomplete_rows(
     let weights = dataset.row_weights(weights.file.as_deref(), weights.column.as_deref())?;
     let (file, sample_names) = (dataset.file.clone(), dataset.row_names.clone());
     let entries = dataset.align(saved)?;
-    let names = column_names(&saved.beside);
-    let triples = args.triples.options().triples.or_else(|| saved.beside.triples.clone());
+    let names = column_names(&saved.extras);
+    let triples = args.triples.options().triples.or_else(|| saved.extras.triples.clone());
     let about = About {
         args,
         file: &file,

@@ -55,18 +55,18 @@ where
     M: Components + Stored,
     RotatedModel<M>: Stored<Extras = M::Extras>,
 {
-    let Saved { model, beside } = saved;
-    Saved { model: model.into_model(), beside }
+    let Saved { model, extras } = saved;
+    Saved { model: model.into_model(), extras }
 }
 
 fn of_rows(args: RotateArgs, saved: SavedModel) -> Result<()> {
-    let features = saved.beside.feature_names.clone();
+    let features = saved.extras.feature_names.clone();
     let shape = (saved.model.n_samples(), saved.model.n_features());
     rotate(args, saved, features.as_deref(), shape)
 }
 
 fn of_incomplete_rows(args: RotateArgs, saved: SavedIncomplete) -> Result<()> {
-    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let features = saved.extras.column_ids.as_ref().map(Ids::texts);
     let shape = (saved.model.n_samples(), saved.model.n_features());
     rotate(args, saved, features.as_deref(), shape)
 }
@@ -113,7 +113,7 @@ where
             "the rotation did not converge; rotate fewer components with -k, or give --gamma 0 or less";
         print_warnings(&file, &[advice.to_owned()]);
     }
-    let saved = Saved { model: rotated, beside: saved.beside };
+    let saved = Saved { model: rotated, extras: saved.extras };
     files.write(|outputs, part, path| match part {
         Part::Model => outputs.model(path, &saved),
         Part::Scores => unreachable!("no rows are read"),

@@ -71,7 +71,7 @@ fn incomplete(args: &TransformArgs, saved: &Saved<impl IncompleteRows>, progress
         ));
     }
     let asked = args.triples.options();
-    let triples = asked.triples.clone().or_else(|| saved.beside.triples.clone());
+    let triples = asked.triples.clone().or_else(|| saved.extras.triples.clone());
     let how = ObserveOptions { triples, ..asked };
     let options = saved.read_options(args.genotypes.within(read_options(&args.input, &args.threads)));
     let options = if how.triples.is_some() {
@@ -91,7 +91,7 @@ fn incomplete(args: &TransformArgs, saved: &Saved<impl IncompleteRows>, progress
         }
     };
     args.genotypes.check_used(dataset.table.format)?;
-    let variants = saved.beside.column_ids.as_ref().map(Ids::texts);
+    let variants = saved.extras.column_ids.as_ref().map(Ids::texts);
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
     let data = dataset.align(saved)?;
     let explain =

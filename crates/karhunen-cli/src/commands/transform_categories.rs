@@ -31,7 +31,7 @@ pub(super) fn run(args: &TransformArgs, saved: &SavedCategorical, progress: &Pro
     }
     args.memory.check_unused()?;
     let options = saved.read_options(read_options(&args.input, &args.threads));
-    let named = saved.beside.feature_names.is_some();
+    let named = saved.extras.feature_names.is_some();
     let kinds = ColumnKinds::OfFit { variables: model.variables(), named };
     let mut dataset = CategoryDataset::read(&args.data, kinds, &options, progress)?;
     let columns = dataset.aligned(model, named)?;

@@ -42,7 +42,7 @@ pub(crate) fn run(args: UpdateArgs) -> Result<()> {
         dataset.hint(hints::of_table(&dataset.table));
     }
     if let Some(saved) = &began {
-        let known = saved.beside.feature_names.as_deref();
+        let known = saved.extras.feature_names.as_deref();
         dataset = dataset.aligned(known, saved.model.n_features(), &read)?;
     }
     let column = read.weights_column.as_deref();
@@ -173,12 +173,12 @@ impl UpdatePlan {
             refuse_idle(&self.args.stream, pca.method_for(p))?;
             let model = pca.start(p).map_err(|error| dataset.places().explain(error))?;
             let table = &dataset.table;
-            let beside = TableColumns {
+            let extras = TableColumns {
                 feature_names: table.feature_names.clone(),
                 of_file: OfFile::of(&self.read, (&table.labels, &table.left_out), table.id_name.as_ref()),
                 log1p: table.log1p,
             };
-            return Ok(SavedIncremental { model, beside });
+            return Ok(SavedIncremental { model, extras });
         };
         let began = saved.model.options();
         if column_scale.is_some() {
@@ -192,7 +192,7 @@ impl UpdatePlan {
         let mut outputs = Outputs::new(self.files.force);
         outputs.model(&self.args.state, saved)?;
         if let Some((path, model)) = self.files.model.as_deref().zip(model) {
-            outputs.model(path, &SavedModel { model: model.pca().clone(), beside: saved.beside.clone() })?;
+            outputs.model(path, &SavedModel { model: model.pca().clone(), extras: saved.extras.clone() })?;
         }
         outputs.commit()
     }
@@ -275,7 +275,7 @@ fn report(
         Err(problem) => vec![format!("no components yet: {problem}")],
     };
     print_warnings(&file, &notes);
-    let features = saved.beside.feature_names.as_deref();
+    let features = saved.extras.feature_names.as_deref();
     let text = |layout, written: &[String]| {
         let added: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
         let written: Vec<String> =
@@ -313,5 +313,5 @@ pub(crate) fn model_of(path: &Path, saved: SavedIncremental) -> Result<SavedMode
     let places = input_name(path);
     let model =
         saved.model.model(&Run::default()).map_err(|error| Places::of_file(&places).explain(error))?;
-    Ok(SavedModel { model: model.into_pca(), beside: saved.beside })
+    Ok(SavedModel { model: model.into_pca(), extras: saved.extras })
 }

@@ -534,7 +534,7 @@ fn a_kernel_of_another_program_is_said_to_be_one() {
     let options = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(1) };
     let x = Dense::row_major(&[1.0, 2.0, 4.0], 3, 1).unwrap();
     let model = options.fit_function(&x, &Weights::default(), Arc::new(function), &Run::default()).unwrap();
-    let saved = karhunen_io::SavedKernel { model, beside: karhunen_io::TableColumns::default() };
+    let saved = karhunen_io::SavedKernel { model, extras: karhunen_io::TableColumns::default() };
     karhunen_io::save_model(&path, &saved).unwrap();
     let path = path.display();
     assert!(output(&format!("inspect {path}")).contains("kernel custom\n"));

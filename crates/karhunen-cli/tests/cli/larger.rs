@@ -329,7 +329,7 @@ fn rows_with_more_entries_than_the_limit_are_learned_block_by_block() {
         // The rows that the model holds have their numbers in the file, by which `predict` knows them.
         let n_held = found.model.n_samples() as i64;
         let numbers = Ids::Integers((60_001 - n_held..=60_000).collect());
-        assert_eq!(found.beside.row_ids, Some(numbers));
+        assert_eq!(found.extras.row_ids, Some(numbers));
         // There are scores of all rows, as `transform` has them.
         let of_fit = values_of(&path("x.npy.scores.npy"));
         assert_eq!(of_fit.1, (60_000, 2));

@@ -165,8 +165,8 @@ fn predictions_of_many_blocks_agree_with_the_library() {
     let place = |ids: &Option<karhunen_io::Ids>, name: String| {
         ids.as_ref().unwrap().texts().iter().position(|id| *id == name).unwrap() as u64
     };
-    let rows: Vec<u64> = (0..SHAPE.0).map(|i| place(&saved.beside.row_ids, format!("r{i}"))).collect();
-    let columns: Vec<u64> = (0..SHAPE.1).map(|j| place(&saved.beside.column_ids, format!("c{j}"))).collect();
+    let rows: Vec<u64> = (0..SHAPE.0).map(|i| place(&saved.extras.row_ids, format!("r{i}"))).collect();
+    let columns: Vec<u64> = (0..SHAPE.1).map(|j| place(&saved.extras.column_ids, format!("c{j}"))).collect();
     let (rows, columns): (Vec<u64>, Vec<u64>) = (0..N).map(pair).map(|(i, j)| (rows[i], columns[j])).unzip();
     let expected = saved.model.predict_pairs(&rows, &columns, Some(true), &Run::default()).unwrap();
     predict(folder, "p.csv", "o.npy", "");

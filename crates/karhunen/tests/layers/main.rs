@@ -2,6 +2,7 @@
 
 mod cycles;
 mod shelves;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -13,7 +13,7 @@ fn saved() -> Saved<CategoricalModel> {
     ];
     let model = CategoricalPca::new(Analysis::Famd).fit(&columns, None).unwrap();
     let names = ["x", "sex", "answer"].map(str::to_owned).to_vec();
-    Saved { model, beside: TableColumns { feature_names: Some(names), ..TableColumns::default() } }
+    Saved { model, extras: TableColumns { feature_names: Some(names), ..TableColumns::default() } }
 }
 
 #[test]

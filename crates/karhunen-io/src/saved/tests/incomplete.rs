@@ -51,7 +51,7 @@ fn extras() -> RowsAndColumns {
 
 fn saved() -> SavedIncomplete {
     let options = IncompletePca { max_iter: 20, ..IncompletePca::new(2) };
-    Saved { model: fitted(&options), beside: extras() }
+    Saved { model: fitted(&options), extras: extras() }
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn models_of_all_methods_read_back_bit_for_bit() {
                 max_iter: 5,
                 ..IncompletePca::new(2)
             };
-            let saved = Saved { model: fitted(&options), beside: extras() };
+            let saved = Saved { model: fitted(&options), extras: extras() };
             save_model(&path, &saved).unwrap();
             assert_eq!(load_model(&path).unwrap(), saved, "{method:?}");
         }
     }
-    let beside =
+    let extras =
         RowsAndColumns { row_ids: Some(Ids::Texts(vec![String::new(); 5])), ..RowsAndColumns::default() };
-    let saved = Saved { beside, ..saved() };
+    let saved = Saved { extras, ..saved() };
     save_model(&path, &saved).unwrap();
     assert_eq!(load_model(&path).unwrap(), saved);
 }
@@ -95,7 +95,7 @@ fn a_model_without_components_reads_back() {
     }
     let none = Covariances { n_components: 0, packed: Vec::new(), unit: 1.0 };
     (parts.score_covariances, parts.loading_covariances) = (Some(none.clone()), Some(none));
-    let saved = Saved { model: IncompleteModel::try_from(parts).unwrap(), beside: extras() };
+    let saved = Saved { model: IncompleteModel::try_from(parts).unwrap(), extras: extras() };
     assert_eq!(read(written(&saved.record().unwrap())).unwrap(), saved);
 }
 
@@ -168,13 +168,13 @@ fn damage_of_a_model_of_incomplete_data_is_named() {
 #[test]
 fn damaged_files_never_panic() {
     let small = fitted(&IncompletePca { max_iter: 2, error_bars: false, ..IncompletePca::new(1) });
-    no_damaged_byte_passes(&Saved { model: small, beside: extras() }, |_| {});
+    no_damaged_byte_passes(&Saved { model: small, extras: extras() }, |_| {});
 }
 
 #[test]
 fn ids_that_do_not_fit_are_not_written() {
-    let beside = RowsAndColumns { row_ids: Some(Ids::Integers(vec![1])), ..extras() };
-    let saved = Saved { beside, ..saved() };
+    let extras = RowsAndColumns { row_ids: Some(Ids::Integers(vec![1])), ..extras() };
+    let saved = Saved { extras, ..saved() };
     let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
     assert!(error.contains("the row ids"), "{error}");
 }

@@ -20,7 +20,7 @@ fn values<T: Scalar>() -> Vec<T> {
 
 fn saved(model: KernelModel) -> SavedKernel {
     let feature_names = Some(["a", "", "ü \"quoted\""].map(str::to_owned).to_vec());
-    Saved { model, beside: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
+    Saved { model, extras: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
 }
 
 /// Writes and reads a model; both are the same, and so are their scores and pre-images.
@@ -29,8 +29,8 @@ fn survives<T: Scalar>(model: &KernelModel, x: &dyn Source<T>) {
     let path = folder.path().join("m.safetensors");
     let names = (0..model.n_features()).map(|j| format!("x{j}")).collect();
     for feature_names in [None, Some(names)] {
-        let SavedKernel { model: same, beside } = saved(model.clone());
-        let saved = Saved { model: same, beside: TableColumns { feature_names, ..beside } };
+        let SavedKernel { model: same, extras } = saved(model.clone());
+        let saved = Saved { model: same, extras: TableColumns { feature_names, ..extras } };
         save_model(&path, &saved).unwrap();
         let again: SavedKernel = load_model(&path).unwrap();
         assert_eq!(again, saved);
@@ -143,8 +143,8 @@ fn small() -> SavedKernel {
         ..KernelPca::new(1)
     };
     let model = options.fit(&Dense::row_major(&x, 3, 2).unwrap(), &Weights::default()).unwrap();
-    let SavedKernel { model, beside } = saved(model);
-    Saved { model, beside: TableColumns { feature_names: None, ..beside } }
+    let SavedKernel { model, extras } = saved(model);
+    Saved { model, extras: TableColumns { feature_names: None, ..extras } }
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn damaged_files_never_panic() {
 
 #[test]
 fn names_that_do_not_fit_are_not_written() {
-    let SavedKernel { model, beside } = small();
+    let SavedKernel { model, extras } = small();
     let misnamed =
-        Saved { model, beside: TableColumns { feature_names: Some(vec!["a".to_owned()]), ..beside } };
+        Saved { model, extras: TableColumns { feature_names: Some(vec!["a".to_owned()]), ..extras } };
     let error = save_model(Path::new("/no/such/folder/m"), &misnamed).unwrap_err().to_string();
     assert!(error.contains("the feature names"), "{error}");
 }

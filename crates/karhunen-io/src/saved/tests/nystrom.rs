@@ -11,8 +11,8 @@ fn saved(kernel: Kernel) -> SavedNystrom {
     let x = Dense::row_major(&X, 5, 3).unwrap();
     let nystrom = Nystrom { kernel, landmarks: Landmarks::KMeansPlusPlus, ..Nystrom::new(3) };
     let feature_names = Some(["a", "", "ü \"quoted\""].map(str::to_owned).to_vec());
-    let beside = TableColumns { feature_names, ..TableColumns::default() };
-    Saved { model: nystrom.fit(&x, &Weights::default()).unwrap(), beside }
+    let extras = TableColumns { feature_names, ..TableColumns::default() };
+    Saved { model: nystrom.fit(&x, &Weights::default()).unwrap(), extras }
 }
 
 /// Writes and reads a map; both are the same.
@@ -22,7 +22,7 @@ fn again(saved: &SavedNystrom) -> SavedNystrom {
     save_model(&path, saved).unwrap();
     let again: SavedNystrom = load_model(&path).unwrap();
     assert_eq!(again.model.parts(), saved.model.parts());
-    assert_eq!(again.beside, saved.beside);
+    assert_eq!(again.extras, saved.extras);
     again
 }
 
@@ -37,14 +37,14 @@ fn maps_come_back() {
     let single: Vec<f32> = X.iter().map(|x| *x as f32).collect();
     let single = Dense::row_major(&single, 5, 3).unwrap();
     let map = Nystrom::new(2).fit(&single, &Weights::default()).unwrap();
-    again(&Saved { model: map, beside: TableColumns::default() });
+    again(&Saved { model: map, extras: TableColumns::default() });
     let stored: Vec<usize> = (0..15).filter(|e| X[*e] != 0.0).collect();
     let values: Vec<f64> = stored.iter().map(|e| X[*e]).collect();
     let indices: Vec<u32> = stored.iter().map(|e| (e % 3) as u32).collect();
     let pointers: Vec<u64> = (0..=5).map(|i| stored.iter().filter(|e| **e < 3 * i).count() as u64).collect();
     let sparse = Sparse::csr(5, 3, &pointers, &indices, &values).unwrap();
     let map = Nystrom::new(4).fit(&sparse, &Weights::default()).unwrap();
-    again(&Saved { model: map, beside: TableColumns::default() });
+    again(&Saved { model: map, extras: TableColumns::default() });
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn no_file_cut_or_changed_in_one_byte_makes_a_panic() {
 fn names_belong_to_columns_and_kinds_to_their_readers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m");
-    let beside = TableColumns { feature_names: Some(vec!["a".to_owned()]), ..TableColumns::default() };
-    let named = Saved { beside, ..saved(Kernel::default()) };
+    let extras = TableColumns { feature_names: Some(vec!["a".to_owned()]), ..TableColumns::default() };
+    let named = Saved { extras, ..saved(Kernel::default()) };
     let error = save_model(&path, &named).unwrap_err().to_string();
     assert!(error.contains("the feature names: 1 name, but 3 are needed"), "{error}");
     save_model(&path, &saved(Kernel::default())).unwrap();

@@ -14,7 +14,7 @@ fn saved(feature_weights: Option<&[f64]>) -> SavedModel {
     let weights = Weights { features: feature_weights, ..Weights::default() };
     let model = pca.fit(&x, &weights).unwrap();
     let feature_names = Some(["a", "ü \"quoted\"", "c"].map(str::to_owned).to_vec());
-    Saved { model, beside: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
+    Saved { model, extras: TableColumns { feature_names, of_file: of_file(), log1p: Some(1e4) } }
 }
 
 fn with(about_mean: Option<AboutMean>, model: &PcaModel) -> karhunen::Result<PcaModel> {
@@ -28,11 +28,11 @@ fn a_model_reads_back_bit_for_bit() {
     for weights in [None, Some(&[1.0, 0.1, 2.0][..])] {
         let about_mean = AboutMean { variance: vec![1.5, 1.0 / 3.0], ratio: vec![0.5, 1e-300] };
         for (feature_names, about_mean) in
-            [(None, None), (saved(weights).beside.feature_names, None), (None, Some(about_mean))]
+            [(None, None), (saved(weights).extras.feature_names, None), (None, Some(about_mean))]
         {
-            let SavedModel { model, beside } = saved(weights);
-            let beside = TableColumns { feature_names, ..beside };
-            let saved = Saved { model: with(about_mean, &model).unwrap(), beside };
+            let SavedModel { model, extras } = saved(weights);
+            let extras = TableColumns { feature_names, ..extras };
+            let saved = Saved { model: with(about_mean, &model).unwrap(), extras };
             save_model(&path, &saved).unwrap();
             assert_eq!(load_model(&path).unwrap(), saved);
             assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
@@ -88,8 +88,8 @@ fn weights_whose_sum_overflows_read_back() {
 #[test]
 fn what_does_not_fit_the_model_is_not_written() {
     let saved = saved(None);
-    let misnamed = TableColumns { feature_names: Some(vec!["a".to_owned()]), ..saved.beside };
-    let misnamed = Saved { model: saved.model, beside: misnamed };
+    let misnamed = TableColumns { feature_names: Some(vec!["a".to_owned()]), ..saved.extras };
+    let misnamed = Saved { model: saved.model, extras: misnamed };
     let error = save_model(Path::new("/no/such/folder/m"), &misnamed).unwrap_err().to_string();
     assert!(error.contains("the feature names"), "{error}");
     for (variance, ratio, what) in
