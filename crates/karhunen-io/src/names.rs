@@ -131,7 +131,7 @@ pub(crate) fn list(names: &[String]) -> String {
     text.join(", ")
 }
 
-/// A [`shortened`] name, quoted for a shell.
+/// A name, quoted for a shell, and cut after a thousand characters.
 ///
 /// ```
 /// assert_eq!(karhunen_io::shell_word("x.csv"), "x.csv");
@@ -139,7 +139,9 @@ pub(crate) fn list(names: &[String]) -> String {
 /// ```
 pub fn shell_word(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-.:/…".contains(c);
-    let name = shortened(name);
+    /// Most characters of a word that is to be copied.
+    const MOST: usize = 1000;
+    let name = cut(name, MOST);
     if !name.is_empty() && name.chars().all(plain) {
         name.into_owned()
     } else if name.contains('\'') && !name.contains(['"', '$', '`', '\\', '!']) {

@@ -576,3 +576,48 @@ fn words_and_names_with_commas_are_in_quotes() {
     let fitted: serde_json::Value = serde_json::from_str(&fitted).unwrap();
     assert_eq!(fitted["n_observed"], 9);
 }
+
+#[test]
+fn signs_of_thousands_quotes_and_titles_do_not_change_the_columns() {
+    let folder = folder(&[
+        ("tabs.txt", "5 166,6\t4 359,4\n7 480,3\t3 697,2\n6 833,1\t3 255,3\n"),
+        ("french.csv", "sales;stock\n5 166,6;4 359,4\n7 480,3;3 697,2\n6 833,1;3 255,3\n"),
+        ("title.csv", "Weights of pigs\n\"1.5\",\"2.5\"\n\"1.7\",\"2.1\"\n\"1.1\",\"2.9\"\n"),
+        ("plain.csv", "Results\n1.1,2\n1.5,3\n1.7,5\n"),
+        ("quoted.csv", "pop,age\n\"83,644\",33\n\"48,993\",89\n\"61,201\",45\n"),
+    ]);
+    let folder = folder.path();
+    let grouped = "if its digits are in groups of thousands, use --thousands space";
+    for (name, advice, options) in [
+        ("tabs.txt", grouped, "--decimal , --thousands space"),
+        ("french.csv", grouped, "--decimal , --thousands space"),
+        ("title.csv", "use --skip 1 if it is a title", "--skip 1"),
+        ("plain.csv", "use --skip 1 if it is a title", "--skip 1"),
+        ("quoted.csv", "use --decimal ',' or --thousands ','", "--thousands ,"),
+    ] {
+        let message = refusal(folder, &format!("inspect {name}"), 3);
+        assert!(message.contains(advice), "{name}: {message}");
+        let (out, _) = run(folder, &format!("inspect {name} {options}"));
+        assert!(out.contains("3 rows x 2 columns"), "{name}: {out}");
+    }
+}
+
+#[test]
+fn advice_is_whole() {
+    let words =
+        ["none found", "not measured", "below the limit of detection", "sample lost on the way", "#DIV/0!"];
+    let rows: String = words
+        .iter()
+        .enumerate()
+        .map(|(i, word)| format!("{word},{i}\n{i}.5,{}\n7,8\n9,{i}\n", i + 3))
+        .collect();
+    let name =
+        "how_satisfied_are_you_with_the_services_of_the_office_in_general_if_you_think_of_the_last_year";
+    let folder =
+        folder(&[("t.csv", &format!("a,b\n{rows}")), ("long.csv", &format!("a,{name}\n1,x\n2,y\n3,x\n"))]);
+    let folder = folder.path();
+    let message = refusal(folder, "fit t.csv --missing", 3);
+    assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    let message = refusal(folder, "fit long.csv", 3);
+    assert!(message.contains(&format!("--label {name}")), "{message}");
+}

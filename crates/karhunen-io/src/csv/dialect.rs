@@ -10,7 +10,7 @@ use super::notation::{Cell, Notation, ask_sign};
 use super::preamble::Preamble;
 use crate::input::{extension, line_of};
 use crate::options::Comment;
-use crate::units::is_grouped;
+use crate::units::is_grouped_number;
 use crate::{Cause, Error, Place, ReadOptions, Result, option_names};
 
 /// Candidates, in the order of preference for ties.
@@ -349,7 +349,7 @@ fn separates_all(delimiter: Delimiter, records: &[Vec<Field>]) -> bool {
 fn is_list_of_numbers(field: &Field) -> bool {
     let mut words = field.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     !field.quoted
-        && !str::from_utf8(&field.text).is_ok_and(|text| is_grouped(text, ' ', '.'))
+        && !is_grouped_number(&field.text)
         && words.clone().count() > 1
         && words.all(|word| is_numeric(word, true))
 }
@@ -369,13 +369,11 @@ fn below_header<'a, 'b>(records: &'b [Vec<Field<'a>>]) -> &'b [Vec<Field<'a>>] {
     if records.len() > 1 { &records[1..] } else { records }
 }
 
-/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma, next to which points may group
-/// the thousands.
+/// Tests for a number with a decimal point, or, if it may be the decimal sign, with a comma, next to which a sign may group the
+/// thousands.
 fn is_numeric(text: &[u8], decimal_comma: bool) -> bool {
-    let with_comma = || {
-        Cell::of(text, &Notation::with_decimal_comma(true)).is_numeric()
-            || str::from_utf8(text).is_ok_and(|text| is_grouped(text, '.', ',') || is_grouped(text, ',', '.'))
-    };
+    let with_comma =
+        || Cell::of(text, &Notation::with_decimal_comma(true)).is_numeric() || is_grouped_number(text);
     Cell::of(text, &Notation::default()).is_numeric() || (decimal_comma && with_comma())
 }
 
@@ -399,7 +397,7 @@ mod tests {
 
     #[test]
     fn blanks_are_part_of_fields_where_another_delimiter_separates_all_records() {
-        let cases: [(&str, Delimiter); 21] = [
+        let cases: [(&str, Delimiter); 25] = [
             ("name\tx\ty\nSample 1\t1.5\t2\nSample 2\t4.5\t2.5\n", Delimiter::Byte(b'\t')),
             ("name;x;y\nSample 1;1.5;2\nSample 2;4.5;2.5\n", Delimiter::Byte(b';')),
             ("name|x|y\nSample 1|1.5|2\nSample 2|4.5|2.5\n", Delimiter::Byte(b'|')),
@@ -414,6 +412,10 @@ mod tests {
             ("x\ty\n1 234\t5 678\n12 345\t1 000\n", Delimiter::Byte(b'\t')),
             ("x;y\n1 234;5 678\n12 345;1 000\n", Delimiter::Byte(b';')),
             ("s1;1 234;5 678\ns2;12 345;1 000\n", Delimiter::Byte(b';')),
+            ("5 166,6\t4 359,4\n7 480,3\t3 697,2\n", Delimiter::Byte(b'\t')),
+            ("5 166,6;4 359,4\n7 480,3;3 697,2\n", Delimiter::Byte(b';')),
+            ("sales;stock\n5 166,6;4 359,4\n7 480,3;3 697,2\n", Delimiter::Byte(b';')),
+            ("5'166,6;4'359,4\n7'480,3;3'697,2\n", Delimiter::Byte(b';')),
             // Aligned columns, with tabs between some of them.
             ("x y\tz\n1 2\t3\n4 5\t6\n", Delimiter::Blanks),
             ("1.5 2\t3 4\n2.5 5\t6 7\n", Delimiter::Blanks),

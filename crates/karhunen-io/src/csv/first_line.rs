@@ -11,7 +11,7 @@ use super::notation::{Cell, Notation, may_be_missing};
 use crate::fitted_table::FittedTable;
 use crate::names::printable;
 use crate::option_names;
-use crate::units::is_grouped;
+use crate::units::{is_grouped, is_grouped_number};
 
 /// The content of the first record of a text table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,8 +172,11 @@ impl Look<'_> {
         if n_titles == 0 || n_fields < 2 || below.len() < 2 {
             return 0;
         }
-        let may_be_names = self.records[n_titles - 1].len() + 1 == n_fields
-            && (ends_empty(below) || !self.names_over_numbers(&below[0], &below[1..]));
+        let n_names = self.records[n_titles - 1].len();
+        let may_be_names = n_names + 1 == n_fields
+            && (ends_empty(below)
+                || (!self.names_over_numbers(&below[0], &below[1..])
+                    && (n_names > 1 || leaves_out_id(n_names, below))));
         n_titles - usize::from(may_be_names)
     }
 
@@ -277,10 +280,13 @@ pub(crate) fn ends_empty(records: &[Vec<Field>]) -> bool {
 }
 
 /// Tests whether a line of `n_names` names leaves out the name of the first column, as R's `write.table` does. With two
-/// columns it could be a title: then the first column must be text or quoted.
+/// columns it could be a title: then the first column must be text, or alone in quotes.
 pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
-    let is_name =
-        |row: &Vec<Field>| row[0].quoted || Cell::of(&row[0].text, &Notation::default()) == Cell::Text;
+    let is_name = |row: &Vec<Field>| {
+        let is_text = Cell::of(&row[0].text, &Notation::default()) == Cell::Text;
+        (is_text && !is_grouped_number(&row[0].text))
+            || (row[0].quoted && row[1..].iter().any(|field| !field.quoted))
+    };
     n_names + 1 == usual_n_fields(rows) && !ends_empty(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 

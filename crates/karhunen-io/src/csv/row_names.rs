@@ -91,10 +91,12 @@ impl Look<'_> {
         (all_others && (nameless || (self.records.is_empty() && known.is_some()))).then_some(certain)
     }
 
-    /// Tests whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
+    /// Tests whether the first column is quoted and another is not, as R and karhunen write numbers that name rows. Quotes that
+    /// hold a comma are needed.
     fn alone_in_quotes(&self) -> bool {
         let is_so = |record: &Vec<Field>| {
             record[0].quoted
+                && !record[0].text.contains(&b',')
                 && matches!(Cell::of(&record[0].text, self.notation), Cell::Number(_))
                 && record[1..].iter().any(|field| !field.quoted && !field.text.is_empty())
         };

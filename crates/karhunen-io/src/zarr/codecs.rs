@@ -156,9 +156,9 @@ mod tests {
         let error =
             |codec: Codec, bytes: &'static [u8]| codec.decode(Bytes::from_static(bytes), 100).unwrap_err();
         assert!(error(Codec::Lz4, &[0xff, 0xff, 0, 0, 1]).contains("declares 65535 bytes"));
-        assert!(error(Codec::Lz4, &[1]).contains("no LZ4"));
-        assert!(error(Codec::Gzip, b"abc").contains("no gzip"));
-        assert!(error(Codec::Zstd, b"abcdefgh").contains("no Zstandard"));
+        assert!(error(Codec::Lz4, &[1]).contains("not LZ4"));
+        assert!(error(Codec::Gzip, b"abc").contains("not gzip"));
+        assert!(error(Codec::Zstd, b"abcdefgh").contains("not Zstandard"));
         assert!(error(Codec::Crc32c, b"abcdefgh").contains("checksum"));
         let zeros = zstd::stream::encode_all(&[0_u8; 101][..], 1).unwrap();
         let error = Codec::Zstd.decode(zeros.into(), 100).unwrap_err();

@@ -259,7 +259,10 @@ mod tests {
             json!({"_Unsigned": "true"}),
         ] {
             let problem = check_coded(&coded, &zero).unwrap_err();
-            assert!(problem.contains("is not applied; read it in Python with xarray.open_zarr"), "{problem}");
+            assert!(
+                problem.contains("its values are encoded; read it in Python with xarray.open_zarr"),
+                "{problem}"
+            );
         }
         assert_eq!(check_coded(&json!({}), &fill), Ok(()));
         let problem = check_coded(&json!({"_ARRAY_DIMENSIONS": ["y", "x"]}), &fill).unwrap_err();
