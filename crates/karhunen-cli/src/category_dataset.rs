@@ -131,7 +131,7 @@ impl CategoryDataset {
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(label))).collect();
-        let excluded = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let excluded = (!labels.is_empty()).then(|| format!("{} excluded", labels.join(", ")));
         let remarks: Vec<String> = self.table.notes.iter().cloned().chain(excluded).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Observer, Run};
 use karhunen_io::genotypes::GenotypeOptions;
-use karhunen_io::{Comment, Log1p, ReadOptions, RowNames, SkippedLines};
+use karhunen_io::{Comment, Log1p, OfFile, ReadOptions, RowNames, SkippedLines};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, comment, decimal, delimiter, log1p, memory, sign, skipped, split};
+use crate::values::{at_least_one, comment, decimal, delimiter, joined, log1p, memory, sign, skipped, split};
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ThreadArgs {
@@ -30,7 +30,7 @@ impl ThreadArgs {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Delimiter of a text table: a character or a few such as ::, tab, or space for any blanks [default: detected]
@@ -100,8 +100,30 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
+    /// The words of the command line that read the table as the fit did: the options that were typed, and what the model keeps
+    /// of the fitted file. `features` are the names of the columns that were fitted.
+    pub(crate) fn words_as(&self, fitted: &OfFile, features: Option<&[String]>) -> Vec<String> {
+        let OfFile { set_aside, id_column, na, transposed } = fitted;
+        let mut all = self.clone();
+        let few = |features: &&[String]| features.len() < set_aside.len();
+        match features.filter(few) {
+            _ if !self.columns.is_empty() => {}
+            Some(features) => all.columns = vec![joined(features)],
+            None => all.labels.extend(set_aside.iter().filter(|name| !self.labels.contains(name)).cloned()),
+        }
+        if !all.columns.is_empty() {
+            all.labels.clear();
+        }
+        if all.na.is_empty() && !na.is_empty() {
+            all.na = vec![joined(na)];
+        }
+        all.row_names = all.row_names.or_else(|| id_column.clone());
+        all.transpose |= *transposed;
+        all.words()
+    }
+
     /// The words of the command line that read the same table again.
-    pub(crate) fn words(&self) -> Vec<String> {
+    fn words(&self) -> Vec<String> {
         let path = |path: &PathBuf| path.display().to_string();
         let named = |sign: String| match sign.as_str() {
             "\t" => "tab".to_owned(),

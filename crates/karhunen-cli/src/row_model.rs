@@ -4,7 +4,7 @@ use karhunen::kernel::{Kernel, KernelBasis, KernelParts, KernelRows, PreImagePar
 use karhunen::pca::{ModelParts, Transform};
 use karhunen::rotation::{Criterion, RotatedModel, Rotation};
 use karhunen::{KernelModel, Matrix, PcaModel, Run, Scalar, Source};
-use karhunen_io::{ReadOptions, SavedKernel, SavedModel, SavedRotated};
+use karhunen_io::{OfFile, ReadOptions, SavedKernel, SavedModel, SavedRotated};
 
 use crate::component_names::{of_components, of_rotated};
 use crate::dataset::Dataset;
@@ -62,6 +62,15 @@ impl RowModel {
             RowModel::Complete(saved) => saved.extras.feature_names.as_deref(),
             RowModel::Kernel(saved) => saved.extras.feature_names.as_deref(),
             RowModel::Rotated(saved) => saved.extras.feature_names.as_deref(),
+        }
+    }
+
+    /// How the fitted file was read.
+    pub(crate) fn of_file(&self) -> &OfFile {
+        match self {
+            RowModel::Complete(saved) => &saved.extras.of_file,
+            RowModel::Kernel(saved) => &saved.extras.of_file,
+            RowModel::Rotated(saved) => &saved.extras.of_file,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::{Observed, Run, Scalar};
-use karhunen_io::{ObservedData, ReadOptions, RowsAndColumns, Saved, TripleColumns, Values};
+use karhunen::{IncompleteModel, Observed, Run, Scalar};
+use karhunen_io::{ObservedData, OfFile, ReadOptions, RowsAndColumns, Saved, TripleColumns, Values};
 use karhunen_report::{Described, Report};
 
 use crate::commands::loaded::{self, Loaded};
@@ -96,6 +96,15 @@ fn feature_names(model: &Loaded) -> Option<Vec<String>> {
     }
 }
 
+/// How the file of a model was read.
+fn of_file(model: &Loaded) -> &OfFile {
+    match model {
+        Loaded::Rows(model) => model.of_file(),
+        Loaded::Incomplete(saved) => &saved.extras.of_file,
+        Loaded::RotatedIncomplete(saved) => &saved.extras.of_file,
+    }
+}
+
 fn column_names(extras: &RowsAndColumns) -> Option<Vec<String>> {
     extras.column_ids.as_ref().map(karhunen_io::Ids::texts)
 }
@@ -104,7 +113,9 @@ fn column_names(extras: &RowsAndColumns) -> Option<Vec<String>> {
 fn of_model(args: &ReportArgs, model: &Loaded) -> Result<String> {
     let name = input_name(&args.model);
     let names = feature_names(model);
+    let data_options = args.input.words_as(of_file(model), names.as_deref());
     let report = Report {
+        data_options: &data_options,
         title: title(args).unwrap_or_else(|| file_name(&name)),
         feature_names: names.as_deref(),
         model_name: &name_in_call(&args.model, "MODEL"),
@@ -132,6 +143,8 @@ struct About<'a> {
     sample_names: Option<&'a [String]>,
     sample_weights: Option<&'a [f64]>,
     log1p: Option<f64>,
+    /// How the fitted file was read.
+    of_file: &'a OfFile,
     /// Words of the command line that read the entries of triples.
     triples: Vec<String>,
 }
@@ -143,8 +156,10 @@ impl About<'_> {
         make: impl FnOnce(&Report<'_>) -> std::result::Result<String, karhunen_report::Error>,
         explain: impl Fn(karhunen::Error) -> Failure,
     ) -> Result<String> {
-        let Self { args, file, feature_names, sample_names, sample_weights, log1p, ref triples } = *self;
-        let (model_name, mut data_options) = (name_in_call(&args.model, "MODEL"), args.input.words());
+        let Self { args, file, feature_names, sample_names, sample_weights, log1p, of_file, ref triples } =
+            *self;
+        let model_name = name_in_call(&args.model, "MODEL");
+        let mut data_options = args.input.words_as(of_file, feature_names);
         data_options.extend_from_slice(triples);
         let report = Report {
             title: title(args).unwrap_or_else(|| file_name(file)),
@@ -200,6 +215,7 @@ impl OnValues for Rows<'_> {
             sample_names: dataset.table.sample_names.as_deref(),
             sample_weights: weights.lend().samples,
             log1p: model.log1p(),
+            of_file: model.of_file(),
             triples: Vec::new(),
         };
         let make = |report: &Report<'_>| match model {
@@ -235,7 +251,8 @@ fn of_incomplete_rows(
         sample_names: sample_names.as_deref(),
         sample_weights: weights.as_ref().map(|(weights, _)| &weights[..]),
         log1p: None,
-        triples: triples.map_or_else(Vec::new, |columns| vec!["--triples".to_owned(), words_of(&columns)]),
+        of_file: &saved.extras.of_file,
+        triples: triples.map_or_else(Vec::new, |columns| words_of_triples(&columns, saved.model.fitted())),
     };
     let explain =
         |error| Places { file: &file, samples: sample_names.as_deref(), features: None }.explain(error);
@@ -260,6 +277,15 @@ fn of_entries<T: Scalar>(
         None => report.page_of_entries(model.fitted(), entries, run),
     };
     about.page(make, explain)
+}
+
+/// The words of the command line that read triples as the fit did.
+fn words_of_triples(columns: &TripleColumns, model: &IncompleteModel) -> Vec<String> {
+    let mut words = vec!["--triples".to_owned(), words_of(columns)];
+    if model.parts().dtype == f64::NAME {
+        words.extend(["--dtype".to_owned(), "f64".to_owned()]);
+    }
+    words
 }
 
 /// The columns of triples as the command line takes them.

@@ -178,7 +178,7 @@ fn refusals() {
             "t.csv --label times --early-stopping=0.001",
             2,
             // 307, 308 or all 384 entries, depending on the fit that is first.
-            "t.csv: --early-stopping=0.001 sets none of the 3",
+            "t.csv: --early-stopping=0.001 holds out none of the 3",
         ),
         ("t.csv -k 1-9999999999", 2, "more than 1000 numbers; give fewer"),
         ("t.csv --label times -o curve.xlsx", 4, "curve.xlsx: "),

@@ -145,7 +145,7 @@ fn components_by_number_fraction_and_default() {
     assert_eq!(n("fit breast_cancer.csv --label class --json"), 10);
     let text = output("fit breast_cancer.csv --label class");
     assert!(
-        text.contains("\n`class` set aside\ncentred, not scaled; 10 of 30 components (-k chooses)\n"),
+        text.contains("\n`class` excluded\ncentred, not scaled; 10 of 30 components (-k chooses)\n"),
         "{text}"
     );
 }

@@ -364,7 +364,7 @@ fn inspect_says_what_the_fit_said() {
 fn the_report_names_kernel_route_and_reason() {
     let text = output("fit iris.csv --label class --kernel rbf --gamma median --pre-image auto");
     for line in [
-        "iris.csv: CSV, 150 rows x 4 columns, f64\n`class` set aside\n",
+        "iris.csv: CSV, 150 rows x 4 columns, f64\n`class` excluded\n",
         "kernel rbf, gamma 0.179533 (1 / median distance)\n",
         "centred in feature space; 10 components of 150 rows (-k chooses)\n",
         "solver    full: 150 rows are few\n",

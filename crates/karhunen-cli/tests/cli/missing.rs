@@ -98,7 +98,7 @@ fn a_fit_says_what_it_did_and_inspect_repeats_it() {
     let fitted = run(&folder, "fit t.csv --missing -k 3 --label class -o m --scores s.csv --loadings l.csv");
     for said in [
         "t.csv: CSV, 178 rows x 13 columns, f64; ",
-        "`class` set aside",
+        "`class` excluded",
         "method    vb-full: variances are learned",
         "stopped   after ",
         "error     RMSE ",

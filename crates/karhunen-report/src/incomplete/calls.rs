@@ -137,6 +137,7 @@ fn fit_options(model: &IncompleteModel, weighted: bool) -> Vec<String> {
     if options.method == Method::Online {
         found.push(format!("--online-rule {}", options.online_rule.name()));
     }
+    found.extend(model.parts().t2_factor.map(|_| "--limits".to_owned()));
     found.extend(scaling::option(&options.scale).map(|[flag, _]| flag));
     found.extend(words(options).into_iter().map(|(flag, _, value, _)| {
         match (flag.ends_with('='), value.is_empty()) {

@@ -29,8 +29,8 @@ pub(super) fn of_kernel(report: &Report<'_>, model: &KernelModel, with_rows: boo
         shell.push("--weights WEIGHTS".to_owned());
     }
     for (flag, argument, in_shell, in_python) in words(options) {
-        shell.push(format!("{flag} {in_shell}").trim_end().to_owned());
-        python.push(format!("{argument}={in_python}"));
+        shell.extend((!flag.is_empty()).then(|| format!("{flag} {in_shell}").trim_end().to_owned()));
+        python.extend((!argument.is_empty()).then(|| format!("{argument}={in_python}")));
     }
     let expression = format!("KernelPCA({})", python.join(", "));
     let given = if with_rows { Given::Rows } else { Given::Nothing };
@@ -83,6 +83,14 @@ fn words(options: &KernelPca) -> Vec<Word> {
         if way.name() != (PreImage::Auto { alpha: 1.0 }).name() {
             words.push(("", "pre_image", String::new(), quoted(way.name())));
         }
+        if let PreImage::Auto { alpha } | PreImage::Ridge { alpha } = way
+            && alpha != 1.0
+        {
+            words.push(("--alpha", "alpha", number(alpha), number(alpha)));
+        }
+    }
+    if let Some(size) = options.block_size {
+        words.push(("--block-size", "", size.to_string(), String::new()));
     }
     let mut add = |flag, argument, value: String| words.push((flag, argument, value.clone(), value));
     if let Some(tol) = options.tol {

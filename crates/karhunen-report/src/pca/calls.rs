@@ -64,7 +64,11 @@ fn fit_options(model: &PcaModel, weighted: bool) -> Vec<String> {
     }
     add(options.max_iter != default.max_iter, format!("--max-iter {}", options.max_iter));
     add(options.seed != default.seed, format!("--seed {}", options.seed));
+    if let Some(size) = options.block_size {
+        add(true, format!("--block-size {size}"));
+    }
     add(options.strict, "--strict".to_owned());
+    add(model.new_rows().is_some(), "--limits".to_owned());
     words
 }
 

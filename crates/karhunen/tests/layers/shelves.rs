@@ -96,8 +96,8 @@ fn upward_imports_are_found() {
         upward(&bad, "folder", shelves),
         [
             "folder::attic stands on no shelf",
-            "folder::next imports folder::low",
-            "folder::low imports folder::high"
+            "folder::low imports folder::high",
+            "folder::next imports folder::low"
         ]
     );
 }
