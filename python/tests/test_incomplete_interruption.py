@@ -107,8 +107,10 @@ n, p = 100_000, 200
 {data}
 IncompletePCA(2, method="em", tol=0.9, error_bars=False).fit(rng.normal(size=(5000, 50)))
 gc.collect()
-before = status("VmRSS") open("/proc/self/clear_refs", "w").write("5")  # the peak starts again pca = IncompletePCA(2,
-method="em", tol=0.9, error_bars=False).fit(x) print(status("VmHWM") - before, entries)
+before = status("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts again
+pca = IncompletePCA(2, method="em", tol=0.9, error_bars=False).fit(x)
+print(status("VmHWM") - before, entries)
 """
 
 DENSE = "x = rng.normal(size=(n, p)).astype(np.{dtype}); x[::2] = np.nan; entries = n * p // 2"

@@ -114,4 +114,4 @@ def test_the_command_line_reads_our_files_and_we_its(table, program, tmp_path):
     assert_allclose(its.inverse_transform(scores), ours.inverse_transform(scores), rtol=0, atol=1e-6)
     assert list(its.feature_names_in_) == list(x.columns)
     its.save(tmp_path / "again.model")
-    run("transform", "again.model", "x.csv", "-o", "scores.csv")
+    run("transform", "again.model", "x.csv", "-o", "scores.csv", "--force")

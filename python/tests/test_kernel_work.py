@@ -77,8 +77,10 @@ from karhunen import KernelPCA
 status = lambda field: int(re.search(field + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
 def growth(work):
     gc.collect()
-    before = status("VmRSS") open("/proc/self/clear_refs", "w").write("5")  # the peak starts again work() return
-    status("VmHWM") - before
+    before = status("VmRSS")
+    open("/proc/self/clear_refs", "w").write("5")  # the peak starts again
+    work()
+    return status("VmHWM") - before
 x = np.random.default_rng(0).normal(size=({n}, 5)).astype(np.float32)
 KernelPCA(2, kernel="rbf").fit(x[:1000])
 pca = KernelPCA(2, kernel="rbf", solver="{solver}", max_iter=6)

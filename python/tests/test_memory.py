@@ -15,7 +15,9 @@ rng = np.random.default_rng(0)
 {data}
 PCA(2).fit(rng.normal(size=(5000, 100)))
 gc.collect()
-before = status("VmRSS") open("/proc/self/clear_refs", "w").write("5")  # the peak starts again pca = PCA(2).fit(x)
+before = status("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts again
+pca = PCA(2).fit(x)
 print(status("VmHWM") - before, size, pca.solver_)
 """
 
