@@ -7,9 +7,9 @@ use karhunen::ErrorKind;
 use karhunen::error::{OptionName, OptionValue, Phrase, Surface, Weighed, options};
 use karhunen_io::{Cause, Table, option_names, shell_word, shortened};
 
+use crate::args::values::joined;
 use crate::component_names::of_component;
 use crate::progress::stop_code;
-use crate::values::joined;
 
 /// A result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;

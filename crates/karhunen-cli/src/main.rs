@@ -1,69 +1,26 @@
 //! The karhunen command line: principal components from a file to a model and back.
 //!
-//! [`args`] defines the arguments, [`help`] their help pages, [`plan`] resolves them, [`commands`] does the work.
+//! [`args`] defines the arguments, [`help`] their help pages, [`pca::plan`] resolves them, [`commands`] does the work.
 
 mod allocator;
 mod args;
-mod category_args;
-mod category_dataset;
-mod category_plan;
-mod category_report;
-mod category_summary;
-mod checkpoints;
-mod chosen;
+mod categorical;
 mod commands;
-mod complete_args;
 mod component_names;
-mod computed_rows;
-mod cross_validate_args;
-mod cross_validate_plan;
-mod cross_validate_report;
-mod dataset;
+mod data;
 mod error;
 mod figures;
-mod fit_args;
-mod fit_files;
-mod fit_weights;
-mod genotype_args;
-mod given;
+mod files;
 mod help;
 mod hints;
-mod incomplete_plan;
-mod incomplete_report;
-mod incomplete_rows;
-mod incomplete_summary;
-mod input_args;
-mod kernel_args;
-mod kernel_plan;
-mod kernel_report;
-mod kernel_summary;
-mod missing_args;
-mod moments_args;
-mod moments_report;
+mod incomplete;
+mod kernel;
 mod names;
-mod neighbours;
-mod observed_dataset;
-mod outputs;
-mod overwrite;
-mod pass_progress;
-mod paths;
+mod pca;
 mod peak_memory;
-mod plan;
 mod progress;
-mod report;
-mod report_args;
-mod rotate_args;
-mod rotation_report;
-mod row_model;
-mod select_args;
-mod select_folds;
-mod select_report;
-mod standard_output;
-mod state_lock;
-mod summary;
-mod update_args;
-mod update_report;
-mod values;
+mod selection;
+mod text;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -81,14 +38,14 @@ fn main() -> ExitCode {
     let outcome = match parsed {
         Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
         // Help and the version were requested: failing to print them is a failure.
-        Err(asked) if !asked.use_stderr() => outputs::print_asked(&asked),
+        Err(asked) if !asked.use_stderr() => files::outputs::print_asked(&asked),
         Err(error) => error.exit(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            outputs::print_failure(&failure);
+            files::outputs::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
     }
@@ -97,7 +54,7 @@ fn main() -> ExitCode {
 /// Parses a command line.
 fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     let command = words.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
-    let advised = |error| neighbours::advised(error, help::definition().find_subcommand(&command));
+    let advised = |error| args::neighbours::advised(error, help::definition().find_subcommand(&command));
     let matches = help::definition().try_get_matches_from(words).map_err(advised)?;
     Cli::from_arg_matches(&matches)
 }

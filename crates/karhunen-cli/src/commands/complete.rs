@@ -5,15 +5,15 @@ use karhunen::completion::{Completed, IterativePca, Shrinkage, choose_n_componen
 use karhunen::error::Surface;
 use karhunen_io::{ObservedData, Predicted, ReadOptions};
 
-use crate::complete_args::{CompleteArgs, Number};
+use crate::args::complete::{CompleteArgs, Number};
+use crate::args::input::read_options;
+use crate::data::weights::{column_or_file, sample_weights};
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share, significant};
-use crate::fit_weights::{column_or_file, sample_weights};
-use crate::input_args::read_options;
+use crate::files::outputs::{Outputs, print_aside, print_warnings};
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, check_table_output, input_name, is_standard, one_standard_input};
 use crate::names::visible;
-use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite;
-use crate::paths::{check_outputs, check_table_output, input_name, is_standard, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a table, completes it, and writes it.

@@ -3,8 +3,8 @@
 use clap_complete::Shell;
 
 use crate::error::Result;
+use crate::files::outputs::print;
 use crate::help::definition;
-use crate::outputs::print;
 
 /// Prints the script for `shell`.
 pub(crate) fn run(shell: Shell) -> Result<()> {

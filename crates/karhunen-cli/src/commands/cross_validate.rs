@@ -8,18 +8,18 @@ use karhunen::selection::{cross_validation, cross_validation_one_error};
 use karhunen::{IncompletePca, Matrix};
 use karhunen_io::{NamedMatrix, ObservedData};
 
+use crate::args::cross_validate::CrossValidateArgs;
 use crate::commands::fit_incomplete::weighed;
-use crate::cross_validate_args::CrossValidateArgs;
-use crate::cross_validate_plan::CrossValidatePlan;
-use crate::cross_validate_report::{CrossValidationReport, CrossValidationSummary};
 use crate::error::Result;
-use crate::fit_files::SummaryForm;
-use crate::observed_dataset::ObservedDataset;
-use crate::outputs::{Outputs, print, print_aside};
-use crate::paths::is_standard;
+use crate::files::of_fit::SummaryForm;
+use crate::files::outputs::{Outputs, print, print_aside};
+use crate::files::paths::is_standard;
+use crate::incomplete::dataset::ObservedDataset;
 use crate::progress::Progress;
-use crate::report::{Layout, Seconds};
-use crate::select_report::RuleSummary;
+use crate::selection::cross_validate_plan::CrossValidatePlan;
+use crate::selection::cross_validate_report::{CrossValidationReport, CrossValidationSummary};
+use crate::selection::report::RuleSummary;
+use crate::text::{Layout, Seconds};
 
 /// Fits every choice to the complement of every fold and reports the errors.
 pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
@@ -121,7 +121,7 @@ fn report(
         SummaryForm::Json(_) => {
             let (n_samples, n_features) = dataset.table.data.shape();
             let rules = [cross_validation(table), cross_validation_one_error(table)];
-            print(&crate::summary::to_json(&CrossValidationSummary {
+            print(&crate::pca::summary::to_json(&CrossValidationSummary {
                 file: &dataset.file,
                 format: dataset.table.format,
                 n_samples,

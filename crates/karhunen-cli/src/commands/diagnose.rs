@@ -13,23 +13,23 @@ use karhunen::{Matrix, PcaModel, Run, Scalar, Source};
 use karhunen_io::{NamedMatrix, ReadOptions, Values};
 
 use crate::args::DiagnoseArgs;
+use crate::args::input::read_options;
+use crate::args::missing::TriplesArgs;
 use crate::commands::diagnose_incomplete;
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::{COMMUNALITY, FEATURE_COLUMNS, ROW_COLUMNS};
-use crate::computed_rows::ComputedRows;
-use crate::dataset::Dataset;
+use crate::data::computed_rows::ComputedRows;
+use crate::data::dataset::Dataset;
+use crate::data::weights::{FitWeights, RowWeights};
 use crate::error::{Failure, Result};
 use crate::figures::{percent, significant};
-use crate::fit_weights::{FitWeights, RowWeights};
-use crate::input_args::read_options;
-use crate::missing_args::TriplesArgs;
+use crate::files::outputs::{Outputs, print_aside};
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, check_tables, input_name, one_standard_input};
 use crate::names;
-use crate::outputs::{Outputs, print_aside};
-use crate::overwrite;
-use crate::paths::{check_outputs, check_tables, input_name, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::row_model::RowModel;
 use crate::progress::Progress;
-use crate::row_model::RowModel;
 
 /// The reason of a distance without a limit.
 pub(crate) const NO_LIMIT: &str = "the components explain all variance, so there is no limit";

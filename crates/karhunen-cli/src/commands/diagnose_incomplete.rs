@@ -10,12 +10,12 @@ use crate::args::DiagnoseArgs;
 use crate::commands::diagnose::{NO_LIMIT, write_features};
 use crate::commands::fit_incomplete::row_header;
 use crate::component_names::INCOMPLETE_ROW_COLUMNS;
+use crate::data::weights::RowWeights;
 use crate::error::{Failure, Places, Result};
 use crate::figures::percent;
-use crate::fit_weights::RowWeights;
-use crate::incomplete_rows::IncompleteRows;
-use crate::observed_dataset::{EntryArgs, ObservedDataset};
-use crate::outputs::{Outputs, print_aside};
+use crate::files::outputs::{Outputs, print_aside};
+use crate::incomplete::dataset::{EntryArgs, ObservedDataset};
+use crate::incomplete::rows::IncompleteRows;
 use crate::progress::Progress;
 
 /// Reads rows, from a table, or from triples if the model was fitted to triples, and writes their diagnostics.

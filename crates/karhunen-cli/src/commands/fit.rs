@@ -12,24 +12,24 @@ use karhunen_device::Backend;
 use karhunen_io::genotypes::PlinkTables;
 use karhunen_io::{Cause, NamedMatrix, OfFile, Reading, SavedModel, TableColumns, Values};
 
+use crate::args::fit::FitArgs;
+use crate::args::genotypes;
 use crate::commands::{fit_categories, fit_incomplete, fit_kernel, fit_moments};
 use crate::component_names::{of_component, of_components};
-use crate::computed_rows::ComputedRows;
-use crate::dataset::Dataset;
+use crate::data::computed_rows::ComputedRows;
+use crate::data::dataset::Dataset;
+use crate::data::weights::FitWeights;
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
-use crate::fit_args::FitArgs;
-use crate::fit_files::Part;
-use crate::fit_weights::FitWeights;
-use crate::genotype_args;
+use crate::files::of_fit::Part;
+use crate::files::outputs::{Outputs, print_aside};
+use crate::files::paths::input_name;
 use crate::hints;
 use crate::names;
-use crate::outputs::{Outputs, print_aside};
-use crate::paths::input_name;
-use crate::plan::{FitPlan, OnValues, dispatch};
+use crate::pca::plan::{FitPlan, OnValues, dispatch};
+use crate::pca::summary::{FitSummary, ModelSummary};
 use crate::progress::Progress;
-use crate::report::{ModelReport, Seconds, treatment};
-use crate::summary::{FitSummary, ModelSummary};
+use crate::text::{ModelReport, Seconds, treatment};
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     dataset.hint(hints::of_table(&dataset.table));
     dataset.hint(hints::of_matrix(&dataset.table.data));
     if plan.eigenvec.is_some() {
-        genotype_args::check_table(&dataset)?;
+        genotypes::check_table(&dataset)?;
     }
     let weights = FitWeights::read(
         plan.weights_file.as_deref(),
@@ -254,7 +254,7 @@ fn report(
         ModelReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
     };
     plan.files.print_summary(text, |extent, written| {
-        crate::summary::to_json(&FitSummary {
+        crate::pca::summary::to_json(&FitSummary {
             file: &dataset.file,
             format: dataset.table.format,
             model: ModelSummary::new(model, features, extent),

@@ -9,21 +9,21 @@ use karhunen::pca::Transform;
 use karhunen::{Error, Matrix, NComponents, Weighting};
 use karhunen_io::{ColumnKinds, NamedMatrix, OfFile, SavedCategorical, TableColumns, stage_table};
 
-use crate::category_dataset::CategoryDataset;
-use crate::category_plan::CategoryPlan;
-use crate::category_report::{CategoryReport, treatment, v_test_note};
-use crate::category_summary::{CategoryFitSummary, CategorySummary};
+use crate::args::fit::FitArgs;
+use crate::categorical::dataset::CategoryDataset;
+use crate::categorical::plan::CategoryPlan;
+use crate::categorical::report::{CategoryReport, treatment, v_test_note};
+use crate::categorical::summary::{CategoryFitSummary, CategorySummary};
 use crate::commands::fit::{warn_of_components, write_loadings};
 use crate::component_names::{CATEGORY_COLUMNS, SHARE, of_components};
+use crate::data::weights::{note, sample_weights};
 use crate::error::Result;
 use crate::figures::sum;
-use crate::fit_args::FitArgs;
-use crate::fit_files::Part;
-use crate::fit_weights::{note, sample_weights};
-use crate::outputs::{Outputs, print_warnings};
+use crate::files::of_fit::Part;
+use crate::files::outputs::{Outputs, print_warnings};
+use crate::pca::summary::to_json;
 use crate::progress::Progress;
-use crate::report::Seconds;
-use crate::summary::to_json;
+use crate::text::Seconds;
 
 /// Components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;

@@ -9,21 +9,21 @@ use karhunen::error::Surface;
 use karhunen::incomplete::{Dominant, Overfit, RowScores};
 use karhunen_io::{NamedMatrix, ObservedData, OfFile, ReadOptions, RowsAndColumns, Saved, SavedIncomplete};
 
+use crate::args::fit::FitArgs;
 use crate::commands::fit_online;
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
-use crate::fit_args::FitArgs;
-use crate::fit_files::Part;
-use crate::incomplete_plan::IncompletePlan;
-use crate::incomplete_report::IncompleteReport;
-use crate::incomplete_rows::IncompleteRows;
-use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
+use crate::files::of_fit::Part;
+use crate::files::outputs::{Outputs, print_aside};
+use crate::incomplete::dataset::{ObservedDataset, Within};
+use crate::incomplete::plan::IncompletePlan;
+use crate::incomplete::report::IncompleteReport;
+use crate::incomplete::rows::IncompleteRows;
+use crate::incomplete::summary::{IncompleteFitSummary, IncompleteSummary};
 use crate::names;
-use crate::observed_dataset::{ObservedDataset, Within};
-use crate::outputs::{Outputs, print_aside};
 use crate::progress::Progress;
-use crate::report::Seconds;
+use crate::text::Seconds;
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
@@ -290,7 +290,7 @@ fn report(
         IncompleteReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
     };
     plan.files.print_summary(text, |extent, written| {
-        crate::summary::to_json(&IncompleteFitSummary {
+        crate::pca::summary::to_json(&IncompleteFitSummary {
             file: &dataset.file,
             format: dataset.table.format,
             model: IncompleteSummary::new(saved, extent),

@@ -8,22 +8,22 @@ use karhunen::pca::Transform;
 use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source};
 use karhunen_io::{NamedMatrix, OfFile, SavedKernel, TableColumns, Values};
 
+use crate::args::fit::FitArgs;
 use crate::commands::fit::warn_of_convergence;
 use crate::component_names::of_components;
-use crate::dataset::Dataset;
+use crate::data::dataset::Dataset;
+use crate::data::weights::FitWeights;
 use crate::error::Result;
 use crate::figures::sum;
-use crate::fit_args::FitArgs;
-use crate::fit_files::Part;
-use crate::fit_weights::FitWeights;
+use crate::files::of_fit::Part;
 use crate::hints::{self, ScaleAdvice};
-use crate::kernel_plan::KernelPlan;
-use crate::kernel_report::{KernelReport, kept_line, kernel_line};
-use crate::kernel_summary::{KernelFitSummary, KernelSummary};
+use crate::kernel::plan::KernelPlan;
+use crate::kernel::report::{KernelReport, kept_line, kernel_line};
+use crate::kernel::summary::{KernelFitSummary, KernelSummary};
+use crate::pca::plan::{OnValues, dispatch};
 use crate::peak_memory::peak_memory;
-use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
-use crate::report::Seconds;
+use crate::text::Seconds;
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
@@ -156,7 +156,7 @@ fn report(
         KernelReport { model, data: &data, seconds: Some(seconds), peak_memory, written }.render(layout)
     };
     plan.files.print_summary(text, |extent, written| {
-        crate::summary::to_json(&KernelFitSummary {
+        crate::pca::summary::to_json(&KernelFitSummary {
             file: &dataset.file,
             format: dataset.table.format,
             model: KernelSummary::new(model, saved.extras.feature_names.as_deref(), extent),

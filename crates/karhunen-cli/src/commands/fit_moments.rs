@@ -13,26 +13,26 @@ use karhunen_io::{
     read_weights,
 };
 
-use crate::category_args::CategoryArgs;
-use crate::checkpoints::CheckpointArgs;
+use crate::args::categories::CategoryArgs;
+use crate::args::fit::{FitArgs, FitOutputArgs, RowsArgs, SolverArg, WeightArgs};
+use crate::args::genotypes::PlinkArgs;
+use crate::args::input::InputArgs;
+use crate::args::kernel::KernelArgs;
+use crate::args::missing::FitMissingArgs;
 use crate::commands::fit::write_loadings;
-use crate::dataset::Dataset;
+use crate::data::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
-use crate::fit_args::{FitArgs, FitOutputArgs, RowsArgs, SolverArg, WeightArgs};
-use crate::fit_files::Part;
-use crate::genotype_args::PlinkArgs;
+use crate::files::checkpoints::CheckpointArgs;
+use crate::files::of_fit::Part;
+use crate::files::outputs::print_warnings;
+use crate::files::paths::input_names;
 use crate::hints;
-use crate::input_args::InputArgs;
-use crate::kernel_args::KernelArgs;
-use crate::missing_args::FitMissingArgs;
-use crate::moments_report::headline;
-use crate::outputs::print_warnings;
-use crate::paths::input_names;
-use crate::plan::FitPlan;
+use crate::pca::moments_report::headline;
+use crate::pca::plan::FitPlan;
+use crate::pca::summary::{FitSummary, ModelSummary, to_json};
 use crate::progress::{Progress, check_stop};
-use crate::report::{ModelReport, Seconds, treatment};
-use crate::summary::{FitSummary, ModelSummary, to_json};
+use crate::text::{ModelReport, Seconds, treatment};
 
 /// Reads moments, fits, writes and reports.
 pub(crate) fn run(mut args: FitArgs) -> Result<()> {

@@ -10,18 +10,18 @@ use karhunen::{IncompleteModel, Observed, Scalar, Source};
 use karhunen_io::{Data, Ids, ObservedData, OfFile, Reading, RowsAndColumns, SavedIncomplete, Values};
 
 use crate::commands::fit_incomplete::{row_header, write_loadings};
-use crate::computed_rows::ComputedRows;
-use crate::dataset::Dataset;
+use crate::data::computed_rows::ComputedRows;
+use crate::data::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::figures::{count, duration};
-use crate::fit_files::Part;
-use crate::incomplete_plan::IncompletePlan;
-use crate::incomplete_report::IncompleteReport;
-use crate::incomplete_rows::IncompleteRows;
-use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary, OnlineSummary};
-use crate::observed_dataset::block_scores;
+use crate::files::of_fit::Part;
+use crate::incomplete::dataset::block_scores;
+use crate::incomplete::plan::IncompletePlan;
+use crate::incomplete::report::IncompleteReport;
+use crate::incomplete::rows::IncompleteRows;
+use crate::incomplete::summary::{IncompleteFitSummary, IncompleteSummary, OnlineSummary};
 use crate::progress::Progress;
-use crate::report::Seconds;
+use crate::text::Seconds;
 
 /// Learns from the rows of `dataset`, writes and reports. `least` is the memory limit within which all its entries can be
 /// fitted, if a limit that was given is the reason.
@@ -158,7 +158,7 @@ impl OnlineFit<'_> {
             IncompleteReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
         };
         self.plan.files.print_summary(text, |extent, written| {
-            crate::summary::to_json(&IncompleteFitSummary {
+            crate::pca::summary::to_json(&IncompleteFitSummary {
                 file: &dataset.file,
                 format: dataset.table.format,
                 model: IncompleteSummary::new(saved, extent),

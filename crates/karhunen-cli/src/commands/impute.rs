@@ -6,16 +6,16 @@ use karhunen::incomplete::RowScores;
 use karhunen_io::{ObservedData, Predicted, ReadOptions, SavedIncomplete};
 
 use crate::args::ImputeArgs;
+use crate::args::input::read_options;
 use crate::commands::loaded;
 use crate::error::{Places, Result, with_flags};
 use crate::figures::{count, share};
+use crate::files::outputs::{Outputs, print_aside, print_warnings};
+use crate::files::overwrite;
+use crate::files::paths::{check_files, input_name, is_standard};
 use crate::hints;
-use crate::input_args::read_options;
+use crate::incomplete::dataset::{Advice, matched, placed, scores};
 use crate::names::visible;
-use crate::observed_dataset::{Advice, matched, placed, scores};
-use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite;
-use crate::paths::{check_files, input_name, is_standard};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and a table, and writes the completed table.

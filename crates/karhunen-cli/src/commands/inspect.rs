@@ -12,25 +12,25 @@ use karhunen_io::{
 use serde::Serialize;
 
 use crate::args::InspectArgs;
-use crate::category_report::{self, CategoryReport, v_test_note};
-use crate::category_summary::CategorySummary;
-use crate::dataset::Dataset;
+use crate::args::input::read_options;
+use crate::categorical::report::{self, CategoryReport, v_test_note};
+use crate::categorical::summary::CategorySummary;
+use crate::data::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::{count, share, sum};
-use crate::incomplete_report::{IncompleteReport, fitted};
-use crate::incomplete_summary::IncompleteSummary;
-use crate::input_args::read_options;
-use crate::kernel_report::{KernelReport, kept_line, kernel_line};
-use crate::kernel_summary::KernelSummary;
-use crate::moments_report::{MomentsSummary, deviations, headline};
-use crate::outputs::print;
-use crate::paths::{input_name, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::files::outputs::print;
+use crate::files::paths::{input_name, one_standard_input};
+use crate::incomplete::report::{IncompleteReport, fitted};
+use crate::incomplete::summary::IncompleteSummary;
+use crate::kernel::report::{KernelReport, kept_line, kernel_line};
+use crate::kernel::summary::KernelSummary;
+use crate::pca::moments_report::{MomentsSummary, deviations, headline};
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::rotation_report::{RotationReport, RotationSummary};
+use crate::pca::summary::{ModelSummary, to_json};
+use crate::pca::update_report::{StreamSummary, UpdateReport};
 use crate::progress::Progress;
-use crate::report::{self, Layout, ModelReport, treatment, wrapped};
-use crate::rotation_report::{RotationReport, RotationSummary};
-use crate::summary::{ModelSummary, to_json};
-use crate::update_report::{StreamSummary, UpdateReport};
+use crate::text::{self, Layout, ModelReport, treatment, wrapped};
 
 /// Reads a file and describes its content.
 pub(crate) fn run(args: InspectArgs) -> Result<()> {
@@ -202,7 +202,7 @@ fn categorical(args: &InspectArgs, saved: &SavedCategorical, version: &str) -> R
     let weights =
         format!("weights: {}, sum {}", model.options().weighting, sum(model.pca().sum_of_weights()));
     let data: Vec<String> =
-        [fitted, weights, category_report::treatment(model)].into_iter().chain(v_test_note(model)).collect();
+        [fitted, weights, report::treatment(model)].into_iter().chain(v_test_note(model)).collect();
     let report = CategoryReport { model, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
@@ -224,7 +224,7 @@ fn moments(args: &InspectArgs, saved: &SavedScatter, version: &str) -> Result<()
     }
     let advice = format!("karhunen fit --from-moments {} fits them", shell_word(file));
     wrapped(&mut out, "", &advice, layout.width);
-    report::columns(&mut out, features, (&moments.mean, &deviations(moments), None), layout);
+    text::columns(&mut out, features, (&moments.mean, &deviations(moments), None), layout);
     print(&out)
 }
 
@@ -378,7 +378,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     if let Some(found) = columns {
         let names = table.feature_names.as_deref();
         let Columns { n_missing, mean, deviation } = &found;
-        report::columns(&mut out, names, (mean, deviation, n_missing.as_deref()), layout);
+        text::columns(&mut out, names, (mean, deviation, n_missing.as_deref()), layout);
     }
     print(&out)
 }

@@ -7,8 +7,8 @@ use karhunen_io::{AnyModel, Saved, SavedIncomplete, SavedRotatedIncomplete};
 
 use crate::commands::update::model_of;
 use crate::error::{Failure, Result};
-use crate::paths::input_name;
-use crate::row_model::RowModel;
+use crate::files::paths::input_name;
+use crate::pca::row_model::RowModel;
 
 /// A model by the data that it applies to.
 pub(crate) enum Loaded {

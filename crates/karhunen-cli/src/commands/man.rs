@@ -9,9 +9,9 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::args::ManArgs;
 use crate::error::Result;
+use crate::files::outputs::Outputs;
+use crate::files::overwrite;
 use crate::help::{Notes, reference};
-use crate::outputs::Outputs;
-use crate::overwrite;
 
 /// Writes the pages.
 pub(crate) fn run(args: &ManArgs) -> Result<()> {

@@ -9,20 +9,20 @@ use karhunen::{Pca, Scalar};
 use karhunen_io::{OfFile, ReadOptions, SavedScatter, TableColumns, Values};
 use serde::Serialize;
 
-use crate::dataset::Dataset;
+use crate::args::input::read_options;
+use crate::args::moments::MomentsArgs;
+use crate::data::dataset::Dataset;
+use crate::data::weights::{FitWeights, column_or_file};
 use crate::error::{Failure, Result};
 use crate::figures::{duration, sum};
-use crate::fit_weights::{FitWeights, column_or_file};
-use crate::input_args::read_options;
-use crate::moments_args::MomentsArgs;
-use crate::moments_report::MomentsSummary;
-use crate::outputs::{Outputs, check_standard_output, print, print_aside};
-use crate::overwrite;
-use crate::paths::{check_outputs, is_standard, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::files::outputs::{Outputs, check_standard_output, print, print_aside};
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, is_standard, one_standard_input};
+use crate::pca::moments_report::MomentsSummary;
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::summary::to_json;
 use crate::progress::Progress;
-use crate::report::{Layout, Seconds, wrapped};
-use crate::summary::to_json;
+use crate::text::{Layout, Seconds, wrapped};
 
 /// Reads, sums, writes and reports.
 pub(crate) fn run(args: MomentsArgs) -> Result<()> {

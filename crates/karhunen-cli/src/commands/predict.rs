@@ -13,10 +13,10 @@ use crate::args::{PredictArgs, UnknownArg};
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::count;
+use crate::files::outputs::{Outputs, print_aside, print_warnings};
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::names::visible;
-use crate::outputs::{Outputs, print_aside, print_warnings};
-use crate::overwrite;
-use crate::paths::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and pairs, and writes the predictions.

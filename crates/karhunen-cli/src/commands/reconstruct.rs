@@ -7,23 +7,23 @@ use karhunen::pca::Transform;
 use karhunen::{Matrix, Observed, Scalar};
 use karhunen_io::{Data, FittedTable, Ids, NamedMatrix, ObservedData, ReadOptions, Saved, Table, Values};
 
+use crate::args::input::read_options;
 use crate::args::{ReconstructArgs, ReconstructFrom};
-use crate::chosen::Chosen;
 use crate::commands::loaded::{self, Loaded};
 use crate::component_names::component_of;
-use crate::computed_rows::ComputedRows;
-use crate::dataset::Dataset;
+use crate::data::computed_rows::ComputedRows;
+use crate::data::dataset::Dataset;
 use crate::error::{Failure, Result};
-use crate::incomplete_rows::IncompleteRows;
-use crate::input_args::read_options;
+use crate::files::outputs::Outputs;
+use crate::files::overwrite;
+use crate::files::paths::{check_files, input_name};
+use crate::incomplete::dataset::{Advice, block_scores, matched, placed, scores};
+use crate::incomplete::rows::IncompleteRows;
 use crate::names;
-use crate::observed_dataset::{Advice, block_scores, matched, placed, scores};
-use crate::outputs::Outputs;
-use crate::overwrite;
-use crate::paths::{check_files, input_name};
-use crate::plan::{OnValues, dispatch};
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::row_model::RowModel;
 use crate::progress::Progress;
-use crate::row_model::RowModel;
+use crate::selection::chosen::Chosen;
 
 /// Reads a model and scores or rows, and writes the reconstruction.
 pub(crate) fn run(args: ReconstructArgs) -> Result<()> {

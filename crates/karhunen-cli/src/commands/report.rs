@@ -1,4 +1,4 @@
-//! `karhunen report`: a page that shows a model and its rows. The text that `fit` prints is in [`crate::report`].
+//! `karhunen report`: a page that shows a model and its rows. The text that `fit` prints is in [`crate::text`].
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,21 @@ use karhunen::{IncompleteModel, Observed, Run, Scalar};
 use karhunen_io::{ObservedData, OfFile, ReadOptions, RowsAndColumns, Saved, TripleColumns, Values};
 use karhunen_report::{Described, Report};
 
+use crate::args::input::{InputArgs, MemoryArgs, read_options};
+use crate::args::missing::TriplesArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::loaded::{self, Loaded};
-use crate::dataset::Dataset;
+use crate::data::dataset::Dataset;
+use crate::data::weights::{FitWeights, RowWeights};
 use crate::error::{Failure, Places, Result};
-use crate::fit_weights::{FitWeights, RowWeights};
-use crate::incomplete_rows::IncompleteRows;
-use crate::input_args::{InputArgs, MemoryArgs, read_options};
-use crate::missing_args::TriplesArgs;
-use crate::observed_dataset::{EntryArgs, ObservedDataset};
-use crate::outputs::Outputs;
-use crate::overwrite;
-use crate::paths::{check_outputs, input_name, is_standard, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::files::outputs::Outputs;
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, input_name, is_standard, one_standard_input};
+use crate::incomplete::dataset::{EntryArgs, ObservedDataset};
+use crate::incomplete::rows::IncompleteRows;
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::row_model::RowModel;
 use crate::progress::Progress;
-use crate::report_args::ReportArgs;
-use crate::row_model::RowModel;
 
 /// Share of normal rows within a limit, if none is given.
 const LEVEL: f64 = 0.95;

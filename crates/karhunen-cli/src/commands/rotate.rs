@@ -11,21 +11,21 @@ use karhunen_io::{
 };
 use serde::Serialize;
 
+use crate::args::rotate::RotateArgs;
 use crate::commands::loaded::no_categories;
 use crate::commands::update::model_of;
 use crate::component_names::of_rotated;
-use crate::dataset::Dataset;
+use crate::data::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
-use crate::fit_files::{FitFiles, Part};
+use crate::files::of_fit::{FitFiles, Part};
+use crate::files::outputs::print_warnings;
+use crate::files::paths::{input_name, one_standard_input};
 use crate::names;
-use crate::outputs::print_warnings;
-use crate::paths::{input_name, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::rotation_report::{RotationReport, RotationSummary};
+use crate::pca::summary::to_json;
 use crate::progress::Progress;
-use crate::rotate_args::RotateArgs;
-use crate::rotation_report::{RotationReport, RotationSummary};
-use crate::summary::to_json;
 
 /// Rotates, writes and reports.
 pub(crate) fn run(args: RotateArgs) -> Result<()> {

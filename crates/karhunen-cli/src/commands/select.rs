@@ -6,23 +6,23 @@ use karhunen::selection::{Parallel, Selection, Spectrum, north, of_spectrum};
 use karhunen::{NComponents, Pca, PcaModel, Scalar};
 use karhunen_io::{AnyModel, Content, ReadOptions, Values};
 
+use crate::args::fit::PcaArgs;
+use crate::args::input::read_options;
+use crate::args::select::{SelectArgs, SelectDataArgs};
 use crate::commands::loaded::no_categories;
 use crate::commands::update::model_of;
-use crate::dataset::Dataset;
+use crate::data::dataset::Dataset;
+use crate::data::weights::{FitWeights, column_or_file};
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, sum};
-use crate::fit_args::PcaArgs;
-use crate::fit_weights::{FitWeights, column_or_file};
-use crate::input_args::read_options;
-use crate::outputs::{check_standard_output, print, print_warnings};
-use crate::paths::{input_name, one_standard_input};
-use crate::plan::{OnValues, apply_numbers, dispatch};
+use crate::files::outputs::{check_standard_output, print, print_warnings};
+use crate::files::paths::{input_name, one_standard_input};
+use crate::pca::plan::{OnValues, apply_numbers, dispatch};
+use crate::pca::summary::to_json;
 use crate::progress::Progress;
-use crate::report::{Layout, Seconds, treatment};
-use crate::select_args::{SelectArgs, SelectDataArgs};
-use crate::select_folds::Folds;
-use crate::select_report::{IncompleteSummary, SelectReport, SelectSummary};
-use crate::summary::to_json;
+use crate::selection::folds::Folds;
+use crate::selection::report::{IncompleteSummary, SelectReport, SelectSummary};
+use crate::text::{Layout, Seconds, treatment};
 
 /// Evaluates the rules and prints their choices.
 pub(crate) fn run(args: SelectArgs) -> Result<()> {

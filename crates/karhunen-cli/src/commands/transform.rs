@@ -8,22 +8,22 @@ use karhunen_io::{
 };
 
 use crate::args::TransformArgs;
+use crate::args::input::read_options;
+use crate::args::missing::TriplesArgs;
 use crate::commands::fit_incomplete::row_header;
 use crate::commands::loaded::{self, Loaded};
 use crate::commands::transform_categories;
-use crate::computed_rows::ComputedRows;
-use crate::dataset::Dataset;
+use crate::data::computed_rows::ComputedRows;
+use crate::data::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
-use crate::incomplete_rows::IncompleteRows;
-use crate::input_args::read_options;
-use crate::missing_args::TriplesArgs;
-use crate::observed_dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
-use crate::outputs::Outputs;
-use crate::overwrite;
-use crate::paths::check_tables;
-use crate::plan::{OnValues, dispatch};
+use crate::files::outputs::Outputs;
+use crate::files::overwrite;
+use crate::files::paths::check_tables;
+use crate::incomplete::dataset::{Advice, ObservedContent, ObservedDataset, block_scores, matched, scores};
+use crate::incomplete::rows::IncompleteRows;
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::row_model::RowModel;
 use crate::progress::Progress;
-use crate::row_model::RowModel;
 
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {

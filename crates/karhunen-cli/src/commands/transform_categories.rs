@@ -4,14 +4,14 @@ use karhunen::pca::Transform;
 use karhunen_io::{ColumnKinds, NamedMatrix, SavedCategorical};
 
 use crate::args::TransformArgs;
-use crate::category_dataset::CategoryDataset;
-use crate::category_plan::flag_of;
+use crate::args::genotypes::MatchArgs;
+use crate::args::input::read_options;
+use crate::args::missing::TriplesArgs;
+use crate::categorical::dataset::CategoryDataset;
+use crate::categorical::plan::flag_of;
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
-use crate::genotype_args::MatchArgs;
-use crate::input_args::read_options;
-use crate::missing_args::TriplesArgs;
-use crate::outputs::Outputs;
+use crate::files::outputs::Outputs;
 use crate::progress::Progress;
 
 /// Writes the principal coordinates of rows.

@@ -8,23 +8,23 @@ use karhunen::incremental::{IncrementalMethod, IncrementalModel, IncrementalPca}
 use karhunen::{ErrorKind, Run, Scalar};
 use karhunen_io::{OfFile, ReadOptions, SavedIncremental, SavedModel, TableColumns, Values, load_model};
 
-use crate::dataset::Dataset;
+use crate::args::fit::FitOutputArgs;
+use crate::args::input::read_options;
+use crate::args::update::{StreamArgs, UpdateArgs, UpdateOutputArgs};
+use crate::data::dataset::Dataset;
+use crate::data::weights::{FitWeights, column_or_file};
 use crate::error::{Failure, Places, Result};
-use crate::fit_args::FitOutputArgs;
-use crate::fit_files::FitFiles;
-use crate::fit_weights::{FitWeights, column_or_file};
+use crate::files::of_fit::FitFiles;
+use crate::files::outputs::{Outputs, print_warnings};
+use crate::files::overwrite;
+use crate::files::paths::{check_outputs, input_name, is_standard, one_standard_input};
+use crate::files::state_lock;
 use crate::hints;
-use crate::input_args::read_options;
-use crate::outputs::{Outputs, print_warnings};
-use crate::overwrite;
-use crate::paths::{check_outputs, input_name, is_standard, one_standard_input};
-use crate::plan::{OnValues, dispatch};
+use crate::pca::plan::{OnValues, dispatch};
+use crate::pca::summary::to_json;
+use crate::pca::update_report::{StreamSummary, UpdateReport, UpdateSummary};
 use crate::progress::Progress;
-use crate::report::Seconds;
-use crate::state_lock;
-use crate::summary::to_json;
-use crate::update_args::{StreamArgs, UpdateArgs, UpdateOutputArgs};
-use crate::update_report::{StreamSummary, UpdateReport, UpdateSummary};
+use crate::text::Seconds;
 
 /// Reads the state and the rows, and replaces the state.
 pub(crate) fn run(args: UpdateArgs) -> Result<()> {

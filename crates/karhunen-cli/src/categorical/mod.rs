@@ -1,0 +1,6 @@
+//! Fits of categories: their plan, their data, and what they print.
+
+pub(crate) mod dataset;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod summary;
