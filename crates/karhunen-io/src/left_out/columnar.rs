@@ -62,10 +62,6 @@ pub(crate) mod parquet {
         refuse("Parquet", &input)
     }
 
-    pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
-        refuse("Parquet", &input)
-    }
-
     /// Fails; [`crate::check_table_path`] refuses the name of the file before.
     pub(crate) fn write<T: Scalar>(_: &mut (dyn Write + Send), _: &dyn Written<T>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())

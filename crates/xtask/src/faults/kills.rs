@@ -17,7 +17,7 @@ pub(super) fn fit_jobs(bench: &Bench) -> Result<Vec<Job>, String> {
         .into_iter()
         .map(|method| {
             let method = format!("--missing={method}");
-            let fit = ["fit", &data, &method, "-k", "3", "-q", "--tol", "0", "--max-iter", "60"];
+            let fit = ["fit", &data, &method, "-k", "3", "-q", "--tol", "0", "--max-iter", "60", "--force"];
             let files =
                 ["--checkpoint", "c", "--checkpoint-every", "0", "--resume", "-o", "m", "--scores", "s.csv"];
             let mut job = bench.job(&format!("fit{method}"), &[&fit[..], &files].concat())?;
