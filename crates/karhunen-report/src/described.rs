@@ -8,14 +8,14 @@ use crate::{Error, Report};
 /// A model that a report shows: [`karhunen::PcaModel`], [`karhunen::IncompleteModel`] and [`karhunen::KernelModel`], and the
 /// first two with rotated components ([`karhunen::rotation::RotatedModel`]).
 pub trait Described {
-    /// What the page of the model alone says.
+    /// Returns the content of the page of the model alone.
     #[doc(hidden)]
     fn content(&self, report: &Report<'_>) -> Result<Content, Error>;
 }
 
 /// A model of rows without missing values.
 pub trait DescribedRows: Described {
-    /// What the page of the model and rows says.
+    /// Returns the content of the page of the model and rows.
     #[doc(hidden)]
     fn content_of_rows<T: Scalar>(
         &self,
@@ -27,7 +27,7 @@ pub trait DescribedRows: Described {
 
 /// A model of rows with missing values.
 pub trait DescribedEntries: Described {
-    /// What the page of the model and rows says.
+    /// Returns the content of the page of the model and rows.
     #[doc(hidden)]
     fn content_of_entries<T: Scalar>(
         &self,

@@ -1,5 +1,5 @@
-//! What the commands print, as text and as JSON, is as in the files in `golden/words`, which shows that a change of
-//! structure changes no word. Numbers are compared on the kind of processor that wrote the files, and times nowhere.
+//! Compares the text and the JSON of the commands with the files in `golden/words`: a change of structure must not change
+//! a word. Numbers are compared on the kind of processor that wrote the files, and times nowhere.
 //! `KARHUNEN_WORDS=write` writes the files.
 
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ const PLAIN: [(&str, &[&str]); 7] = [
 /// Times and memory: lines of text that begin with them, and keys of JSON, are left out.
 const OF_MACHINE: [&str; 4] = ["time ", "seconds", "peak_memory_bytes", "read"];
 
-/// What a command prints to both streams, without times.
+/// Both output streams of a command, without times.
 fn printed(folder: &Path, command: &str) -> String {
     let done = program().current_dir(folder).args(command.split_whitespace()).assert().success();
     let output = done.get_output();

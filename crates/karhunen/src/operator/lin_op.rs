@@ -62,7 +62,7 @@ pub trait LinOp: Sync {
     /// As [`LinOp::apply`].
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
 
-    /// What the fit should know of the operator. The default is for products alone, of f64 values.
+    /// Properties of the operator that the choice of a route needs. The default is for products alone, of f64 values.
     fn profile(&self) -> Profile {
         Profile::default()
     }
